@@ -1,0 +1,27 @@
+# Flags that hold for every target: warnings are errors, lld links, ccache is used where it is found.
+find_program(QUERN_CCACHE ccache)
+if(QUERN_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${QUERN_CCACHE})
+endif()
+find_program(QUERN_LLD NAMES ld.lld ld.lld-22)
+if(QUERN_LLD)
+  add_link_options(-fuse-ld=lld)
+endif()
+add_compile_options(-Wall -Wextra -Wpedantic -Werror)
+
+option(QUERN_SANITIZE "build with AddressSanitizer and UndefinedBehaviorSanitizer" OFF)
+if(QUERN_SANITIZE)
+  add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=address,undefined)
+endif()
+
+# A layer: a static library named quern_<layer> of all .cc files in its folder, that may include from src/.
+function(quern_layer name)
+  cmake_parse_arguments(LAYER "" "" "USES" ${ARGN})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cc)
+  add_library(quern_${name} STATIC ${sources})
+  target_include_directories(quern_${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>)
+  foreach(used IN LISTS LAYER_USES)
+    target_link_libraries(quern_${name} PUBLIC ${used})
+  endforeach()
+endfunction()
