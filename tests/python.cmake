@@ -1,0 +1,41 @@
+# Tests written in Python. QUERN_PYTHON is the interpreter they run with: the one given with -D, else the first of
+# python3 and /usr/bin/python3 (the system's, which a pyenv may hide) that has NumPy, else the first that runs.
+set(QUERN_PYTHON "" CACHE STRING "the Python that runs tests; empty: look for one that has NumPy")
+
+function(find_test_python)
+  set(candidates python3 /usr/bin/python3)
+  if(QUERN_PYTHON)
+    set(candidates ${QUERN_PYTHON})
+  endif()
+  set(first)
+  foreach(candidate IN LISTS candidates)
+    execute_process(COMMAND ${candidate} -c "import numpy" RESULT_VARIABLE status OUTPUT_QUIET ERROR_QUIET)
+    if(status STREQUAL "0")
+      set(QUERN_PYTHON ${candidate} PARENT_SCOPE)
+      set(QUERN_PYTHON_HAS_NUMPY ON PARENT_SCOPE)
+      message(STATUS "Python for the tests: ${candidate}, with NumPy")
+      return()
+    elseif(status STREQUAL "1" AND NOT first)
+      set(first ${candidate})  # it ran, so it is a Python
+    endif()
+  endforeach()
+  set(QUERN_PYTHON "${first}" PARENT_SCOPE)
+  set(QUERN_PYTHON_HAS_NUMPY OFF PARENT_SCOPE)
+  message(STATUS "No NumPy in ${candidates}: tests that need it are skipped (apt-get install python3-numpy)")
+endfunction()
+find_test_python()
+
+# quern_python_test(<name> [NUMPY] COMMAND <script> [argument...]): a test that QUERN_PYTHON runs. Exit code 77 means
+# skipped, which it also is where there is no Python, or no NumPy for one that says it needs it.
+function(quern_python_test name)
+  cmake_parse_arguments(TEST "NUMPY" "" "COMMAND" ${ARGN})
+  if(NOT QUERN_PYTHON)
+    set(command sh -c "echo 'skipped: no Python 3' && exit 77")
+  elseif(TEST_NUMPY AND NOT QUERN_PYTHON_HAS_NUMPY)
+    set(command sh -c "echo 'skipped: ${QUERN_PYTHON} has no NumPy' && exit 77")
+  else()
+    set(command ${QUERN_PYTHON} ${TEST_COMMAND})
+  endif()
+  add_test(NAME ${name} COMMAND ${command} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77)
+endfunction()
