@@ -1,0 +1,135 @@
+// What is known only once all definitions are: everything is defined, everything is used, and nothing is read where
+// the kernel may also write it.
+#include <algorithm>
+#include <unordered_set>
+
+#include "expr/check/elaborator.h"
+#include "expr/print.h"
+#include "expr/substitute.h"
+
+namespace quern::expr {
+namespace {
+
+// Tensors and locals read by an expression.
+void collect(const NodePtr& node, std::unordered_set<const Node*>& seen, std::set<int32_t>& tensors,
+             std::set<int32_t>& locals) {
+  if (!node || !seen.insert(node.get()).second) return;
+  if (node->op == Op::kRead) tensors.insert(node->id);
+  if (node->op == Op::kLocal) locals.insert(node->id);
+  for (const NodePtr& arg : node->args) collect(arg, seen, tensors, locals);
+  for (const Binder& b : node->binders) {
+    collect(b.lo, seen, tensors, locals);
+    collect(b.hi, seen, tensors, locals);
+  }
+}
+
+}  // namespace
+
+void Elaborator::every_result_written(const Kernel& kernel) {
+  if (kernel.damaged) return;
+  for (size_t t = 0; t < program_.tensors.size(); ++t) {
+    const Tensor& tensor = program_.tensors[t];
+    if (tensor.role == Role::kParameter || writes_seen_[t] > 0) continue;
+    Diagnostic d = diagnose(Code::E509, tensor.span, {{"n", tensor.name.str()}});
+    if (tensor.role == Role::kInout) d.remedy = "write it, or drop `inout`";
+    report(std::move(d));
+  }
+}
+
+// Reached from an update or not. A tensor that is never read may still be there for its dimensions.
+void Elaborator::everything_used(const Kernel& kernel) {
+  if (kernel.damaged || !poisoned_.empty()) return;
+  std::unordered_set<const Node*> seen;
+  std::set<int32_t> tensors, reached;
+  std::vector<int32_t> pending;
+  auto visit = [&](const NodePtr& node) {
+    std::set<int32_t> locals;
+    collect(node, seen, tensors, locals);
+    for (int32_t l : locals) {
+      if (reached.insert(l).second) pending.push_back(l);
+    }
+  };
+  auto visit_binders = [&](const std::vector<Binder>& binders) {
+    for (const Binder& b : binders) {
+      visit(b.lo);
+      visit(b.hi);
+    }
+  };
+  for (const Update& u : program_.updates) {
+    visit(u.value);
+    visit(u.filter);
+    visit_binders(u.binders);
+    for (const NodePtr& s : u.subscripts) visit(s);
+  }
+  while (!pending.empty()) {
+    const Local& l = program_.locals[pending.back()];
+    pending.pop_back();
+    visit(l.value);
+    visit_binders(l.binders);
+  }
+  for (size_t l = 0; l < program_.locals.size(); ++l) {
+    if (!reached.contains(static_cast<int32_t>(l))) {
+      report(diagnose(Code::E508, program_.locals[l].span, {{"n", program_.locals[l].name.str()}}));
+    }
+  }
+  for (size_t t = 0; t < program_.tensors.size(); ++t) {
+    const Tensor& tensor = program_.tensors[t];
+    if (tensor.role != Role::kParameter || tensors.contains(static_cast<int32_t>(t))) continue;
+    bool gives_size = std::ranges::any_of(program_.dimensions, [&](const Dimension& d) {
+      return d.tensor == static_cast<int32_t>(t);
+    });
+    if (!gives_size) report(diagnose(Code::E508, tensor.span, {{"n", tensor.name.str()}}));
+  }
+}
+
+// An inout tensor is read as it was before the kernel. That needs no order only where each instance reads the element
+// that it (or the same instance of another update) writes.
+void Elaborator::reads_before_writes() {
+  bool any = std::ranges::any_of(program_.tensors, [](const Tensor& t) { return t.role == Role::kInout; });
+  if (!any) return;
+  auto plain = [](const Update& u) {
+    return std::ranges::all_of(u.subscripts, [](const NodePtr& s) { return s->op == Op::kIndex; });
+  };
+  for (const Update& u : program_.updates) {
+    auto allowed = [&](const Node& read) {
+      bool same_element = read.args.size() == u.subscripts.size();
+      for (size_t i = 0; same_element && i < read.args.size(); ++i) same_element = equal(read.args[i], u.subscripts[i]);
+      return std::ranges::all_of(program_.updates, [&](const Update& w) {
+        if (w.tensor != read.id) return true;
+        return same_element && (&w == &u || (plain(w) && plain(u)));
+      });
+    };
+    std::unordered_set<const Node*> seen;
+    // Locals are followed with their subscripts put in: what matters is which element this instance reads.
+    auto walk = [&](auto& self, const NodePtr& node) -> void {
+      if (!node || !seen.insert(node.get()).second) return;
+      if (node->op == Op::kRead && program_.tensors[node->id].role == Role::kInout && !allowed(*node)) {
+        report(diagnose(Code::E506, node->span, {{"x", node->name.str()}}));
+      }
+      if (node->op == Op::kLocal) {
+        const Local& l = program_.locals[node->id];
+        std::map<IndexId, NodePtr> here;
+        for (size_t i = 0; i < node->args.size(); ++i) {
+          self(self, substituted(l.binders[i].lo, here));
+          self(self, substituted(l.binders[i].hi, here));
+          here[l.binders[i].id] = node->args[i];
+        }
+        self(self, substituted(l.value, here));
+      }
+      for (const NodePtr& arg : node->args) self(self, arg);
+      for (const Binder& b : node->binders) {
+        self(self, b.lo);
+        self(self, b.hi);
+      }
+    };
+    walk(walk, u.value);
+    walk(walk, u.filter);
+    for (const NodePtr& s : u.subscripts) walk(walk, s);
+    for (const Binder& b : u.binders) {
+      walk(walk, b.lo);
+      walk(walk, b.hi);
+    }
+  }
+}
+
+}  // namespace quern::expr
