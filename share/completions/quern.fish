@@ -1,0 +1,69 @@
+# Completion for quern in fish: put the file into ~/.config/fish/completions.
+
+set -l commands run check format list emit
+
+# FILE[:kernel]; kernels are read from the files' text, so that completing doesn't depend on a file being right.
+function __quern_targets
+    set -l word (commandline -ct)
+    if string match -q '*:*' -- $word
+        set -l file (string split -m 1 : -- $word)[1]
+        test -r $file; or return
+        for kernel in (string replace -rf '^\s*kernel\s+([a-z_][a-z0-9_]*).*' '$1' <$file)
+            echo $file:$kernel
+        end
+    else
+        __fish_complete_suffix .qn
+    end
+end
+
+function __quern_types
+    set -l name (string split -m 1 = -- (commandline -ct))[1]
+    string match -q '*=*' -- (commandline -ct); or return
+    for type in f64 f32 f16 bf16 f8e4m3 f8e5m2 f8e8m0 f4e2m1
+        echo $name=$type
+    end
+end
+
+# The number of words after the command that are neither options nor their values.
+function __quern_needs_target
+    set -l words (commandline -opc)
+    set -l count 0
+    set -l skip 0
+    for word in $words[2..]
+        if test $skip = 1
+            set skip 0
+            continue
+        end
+        switch $word
+            case --dim --type --seed --on --at --color -o
+                set skip 1
+            case '-*'
+            case '*'
+                set count (math $count + 1)
+        end
+    end
+    test $count = 1
+end
+
+complete -c quern -f
+complete -c quern -l help -d 'Print a summary'
+complete -c quern -l color -x -a 'auto always never' -d 'Color messages'
+complete -c quern -n "not __fish_seen_subcommand_from $commands" -l version -d 'Print the version'
+
+complete -c quern -n "not __fish_seen_subcommand_from $commands" -a run -d 'Compute a kernel'
+complete -c quern -n "not __fish_seen_subcommand_from $commands" -a check -d 'Look for mistakes'
+complete -c quern -n "not __fish_seen_subcommand_from $commands" -a format -d 'Write files in canonical form'
+complete -c quern -n "not __fish_seen_subcommand_from $commands" -a list -d 'List kernels'
+complete -c quern -n "not __fish_seen_subcommand_from $commands" -a emit -d 'Print a kernel at a level'
+
+complete -c quern -n '__fish_seen_subcommand_from run check emit; and __quern_needs_target' -a '(__quern_targets)'
+complete -c quern -n '__fish_seen_subcommand_from run; and not __quern_needs_target' -F
+complete -c quern -n '__fish_seen_subcommand_from format list' -k -a '(__fish_complete_suffix .qn)'
+complete -c quern -n '__fish_seen_subcommand_from run check' -l dim -x -d 'NAME=size'
+complete -c quern -n '__fish_seen_subcommand_from run' -l type -x -a '(__quern_types)' -d 'NAME=type'
+complete -c quern -n '__fish_seen_subcommand_from run' -l seed -x -d 'The seed of random arrays'
+complete -c quern -n '__fish_seen_subcommand_from run' -l on -x -a interpreter -d 'The device'
+complete -c quern -n '__fish_seen_subcommand_from run' -s o -r -F -d 'Write the results'
+complete -c quern -n '__fish_seen_subcommand_from run check list' -l json -d 'Print JSON'
+complete -c quern -n '__fish_seen_subcommand_from format' -l check -d 'Only look'
+complete -c quern -n '__fish_seen_subcommand_from emit' -l at -x -a expr -d 'The level'
