@@ -222,18 +222,12 @@ std::string print(const Kernel& k) { return print_item(k); }
 
 std::string print(const Module& module) {
   std::string out;
-  const Item* before = nullptr;
   for (const Item& item : module.items) {
-    // Imports, constants and one-line functions of the same sort stand together; everything else has an empty line.
-    bool dense = before && before->index() == item.index() && !std::holds_alternative<Kernel>(item) &&
-                 std::visit([](const auto& i) { return i.comments.blocks.empty(); }, item);
-    if (const auto* f = std::get_if<Function>(&item)) dense = dense && !f->braces && !std::get<Function>(*before).braces;
-    if (before && !dense) out += "\n";
+    if (!out.empty()) out += "\n";
     out += std::visit([](const auto& i) { return print_item(i); }, item);
-    before = &item;
   }
   if (!module.closing_comments.empty()) {
-    if (before) out += "\n";
+    if (!out.empty()) out += "\n";
     out += blocks(module.closing_comments, "", true);
   }
   return out;

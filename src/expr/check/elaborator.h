@@ -168,6 +168,7 @@ class Elaborator {
   std::vector<int> writes_seen_;
   std::set<Symbol> poisoned_;                        // defined with an error
   Symbol defining_;
+  bool kernel_ready_ = false;                        // the first line has been read
   bool damaged_ = false;
   bool too_large_ = false;
 };

@@ -44,7 +44,9 @@ Bound* Elaborator::new_bound(Symbol name, IndexId id, Span span) {
 std::optional<Domain> Elaborator::written_domain(const Binder& b, const Context& context) {
   Domain out;
   auto end = [&](const NodePtr& written, bool next) -> NodePtr {
-    NodePtr e = expression(written, context);
+    // A dimension expression has exact division, as in a type.
+    bool exact = !context.function && is_dimension(written) && !is(written, Op::kUpper);
+    NodePtr e = exact ? dimension(written, false) : expression(written, context);
     if (!e) return nullptr;
     if (e->kind == Kind::kReal || e->kind == Kind::kBool) {
       report(diagnose(Code::E405, written->span, {{"e", print(written)}}));

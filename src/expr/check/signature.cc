@@ -29,6 +29,7 @@ NodePtr Elaborator::dimension(const NodePtr& node, bool of_result) {
         report(diagnose(Code::E403, node->span, {{"op", "a dimension"}, {"e", node->name.str()}}));
         return nullptr;
       }
+      if (kernel_ready_) return upper_name(node, {});  // a bound in the body: all names are declared
       declare_upper(node->name, false, node->span);
       Node n{.op = Op::kDimension, .kind = Kind::kInt};
       n.name = node->name;
@@ -133,6 +134,7 @@ void Elaborator::signature(const Kernel& kernel) {
   for (const Parameter& p : kernel.parameters) tensor(p, p.inout ? Role::kInout : Role::kParameter);
   for (const Parameter& p : kernel.results) tensor(p, Role::kResult);
   solve_dimensions(kernel);
+  kernel_ready_ = true;
 }
 
 // Names from the caller; then each dimension that is just a name; then, again and again, each with exactly one name

@@ -1,0 +1,44 @@
+// The truth: a kernel evaluated in float64, with the roundings that the language states (casts, annotated locals,
+// stored results), and beside each value the bound of running error analysis that an f32 implementation may take.
+//
+// Slow on purpose and right by construction: expressions are evaluated as the specification words them. A read happens
+// only where its value is used; every subscript is tested, whatever the prover said.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "expr/bind.h"
+#include "expr/program.h"
+
+namespace quern::expr {
+
+// An argument: contiguous, row-major, of the bound type and shape. Scalars by value have rank 0.
+struct View {
+  const void* data = nullptr;
+};
+
+struct InterpretOptions {
+  int threads = 0;        // 0: all cores
+  bool bounds = true;     // also compute error bounds
+  // Called now and then with the elements done and all; returning false stops the run (the result is then an error).
+  std::function<bool(int64_t done, int64_t total)> progress;
+};
+
+// A result or inout tensor after the kernel.
+struct Output {
+  int32_t tensor = -1;
+  std::vector<std::byte> data;  // row-major, of the bound type; 4-bit types two a byte
+  std::vector<double> bound;    // absolute, one an element; empty for integers, bools and without `bounds`
+};
+
+struct Interpreted {
+  std::vector<Output> outputs;   // in the order of the program's tensors
+  Diagnostics findings;          // E801 to E806: each place once, the first instance in index order
+};
+
+// `arguments` holds one view for each tensor of the program (those of results are ignored).
+Result<Interpreted> interpret(const Program& program, const Binding& binding, const std::vector<View>& arguments,
+                              const InterpretOptions& options = {});
+
+}  // namespace quern::expr
