@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/text.h"
+
 namespace quern {
 namespace {
 
@@ -44,6 +46,9 @@ std::string excerpt(const Span& span, std::string_view caret_color, std::string_
     } else {
       characters.emplace_back(1, c);
     }
+  }
+  for (std::string& c : characters) {
+    if (invalid_utf8(c)) c = "\uFFFD";
   }
   int64_t width = static_cast<int64_t>(characters.size());
   int64_t end = last.line == line ? last.column : width + 1;

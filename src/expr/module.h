@@ -58,6 +58,7 @@ struct Definition {
   };
   std::vector<Left> left;
   std::optional<ElementType> type;
+  Span type_span;
   bool add = false;                    // +=
   NodePtr value;                       // null: the text was damaged here, which has been reported
   Span span;
@@ -97,6 +98,7 @@ struct Function {
 
 struct Constant {
   Symbol name;
+  Span name_span;
   NodePtr value;
   Span span;
   Comments comments;
@@ -113,6 +115,7 @@ using Item = std::variant<Import, Constant, Function, Kernel>;
 struct Module {
   SourcePtr source;  // what all spans point into; null for an embedded kernel
   std::vector<Item> items;
+  std::vector<Symbol> damaged;  // functions and constants whose text can't be read
   std::vector<std::vector<std::string>> closing_comments;
 };
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "base/scalar_type.h"
 #include "expr/node.h"
@@ -115,7 +116,9 @@ class Lexer {
     }
     std::string_view word = text_.substr(at_, end - at_);
     if (lower && upper) {
-      errors_.push_back(diagnose(Code::E103, span(at_, end), {{"n", std::string(word)}}));
+      if (mixed_.insert(word).second) {
+        errors_.push_back(diagnose(Code::E103, span(at_, end), {{"n", std::string(word)}}));
+      }
       return add(is_upper(word[0]) ? TokenKind::kUpper : TokenKind::kLower, end);
     }
     add(upper ? TokenKind::kUpper : word_kind(word), end);
@@ -169,7 +172,9 @@ class Lexer {
       auto d = diagnose(Code::E101, span(at_, at_ + 2), {{"c", std::string(two)}});
       d.remedy = power ? "`**` is `pow(x, y)`" : both ? "`&&` is `and`" : "`||` is `or`";
       errors_.push_back(std::move(d));
-      return add(TokenKind::kSign, at_ + 2);
+      add(power ? TokenKind::kSign : TokenKind::kKeyword, at_ + 2);
+      if (!power) out_.tokens.back().text = both ? "and" : "or";  // as was meant
+      return;
     }
     if (std::ranges::find(kTwoCharacters, two) != kTwoCharacters.end()) return add(TokenKind::kSign, at_ + 2);
     if (kOneCharacter.find(text_[at_]) != std::string_view::npos) return add(TokenKind::kSign, at_ + 1);
@@ -193,6 +198,7 @@ class Lexer {
   size_t at_ = 0;
   uint32_t line_ = 1;
   bool fresh_ = true;
+  std::unordered_set<std::string_view> mixed_;  // names complained about
 };
 
 }  // namespace
