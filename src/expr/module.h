@@ -92,6 +92,8 @@ struct Function {
   bool braces = false;
   std::vector<Definition> definitions;  // of locals, in braces
   NodePtr value;
+  Comments return_comments;                                // in braces: above and behind `return`
+  std::vector<std::vector<std::string>> closing_comments;  // below it
   Span span;
   Comments comments;
 };

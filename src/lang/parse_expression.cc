@@ -21,6 +21,20 @@ const expr::OpRow* compare_operator(const Token& t) {
   return t.op && t.op->family == Family::compare ? t.op : nullptr;
 }
 
+// Of a decimal number without sign whose value is out of range: is it too small?
+bool below_one(std::string_view text) {
+  size_t e = std::min(text.find_first_of("eE"), text.size());
+  int64_t exponent = 0;
+  std::string_view digits = text.substr(std::min(e + 1, text.size()));
+  bool negative = digits.starts_with('-');
+  if (negative || digits.starts_with('+')) digits.remove_prefix(1);
+  if (std::from_chars(digits.data(), digits.data() + digits.size(), exponent).ec == std::errc::result_out_of_range) return negative;
+  std::string_view mantissa = text.substr(0, e);
+  auto point = static_cast<int64_t>(std::min(mantissa.find('.'), mantissa.size()));
+  auto first = static_cast<int64_t>(mantissa.find_first_of("123456789"));
+  return (point - first) + (negative ? -exponent : exponent) <= 0;
+}
+
 constexpr int kLoosestBinary = 5;  // |
 constexpr int kTightestBinary = 10;  // * / // %
 
@@ -154,7 +168,7 @@ NodePtr Parser::number() {
     n.real = 0;
     status = std::from_chars(begin, end, n.real).ec;
     // from_chars refuses what underflows as well; that is a zero, not an error.
-    if (status == std::errc::result_out_of_range && t.text.find("e-") != std::string_view::npos) status = {};
+    if (status == std::errc::result_out_of_range && below_one(t.text)) status = {};
   } else if (t.text.starts_with("0x")) {
     uint64_t bits = 0;
     status = std::from_chars(begin + 2, end, bits, 16).ec;
@@ -283,7 +297,8 @@ expr::Binder Parser::binder() {
   const Token first = here();
   if (first.sign("]") || first.sign(",")) give_up(diagnose(Code::E109, span(first)));
   bool alone = after().sign("]") || after().sign(",") || after().sign("<") || after().sign("<=");
-  if (reserved(first) && alone) give_up(diagnose(Code::E112, span(first), {{"n", std::string(first.text)}}));
+  bool value = first.keyword("true") || first.keyword("false") || first.keyword("inf") || first.keyword("nan");
+  if (reserved(first) && alone && !value) give_up(diagnose(Code::E112, span(first), {{"n", std::string(first.text)}}));
   NodePtr node = comparison();
   std::optional<expr::Binder> b = as_binder(node);
   if (!b) not_a_binder(node);

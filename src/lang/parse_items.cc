@@ -218,9 +218,12 @@ expr::Function Parser::function_item() {
     out.braces = true;
     bool damaged = false;
     definitions(out.definitions, true, damaged);
+    out.return_comments = comments_above();
     if (accept_keyword("return")) {
       out.value = expression();
       no_value_follows();
+      comments_on_line(out.return_comments);
+      out.closing_comments = comments_left();
     } else if (!damaged) {
       expected("'return'");
     }

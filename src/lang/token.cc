@@ -93,6 +93,12 @@ class Lexer {
     at_ = end;
   }
 
+  // What isn't text of the notation at all is not worth a message a character.
+  void report(Diagnostic diagnostic) {
+    constexpr size_t kEnough = 100;
+    if (errors_.size() < kEnough) errors_.push_back(std::move(diagnostic));
+  }
+
   Span span(size_t begin, size_t end) const {
     return {&source_, static_cast<uint32_t>(begin), static_cast<uint32_t>(end)};
   }
@@ -116,9 +122,7 @@ class Lexer {
     }
     std::string_view word = text_.substr(at_, end - at_);
     if (lower && upper) {
-      if (mixed_.insert(word).second) {
-        errors_.push_back(diagnose(Code::E103, span(at_, end), {{"n", std::string(word)}}));
-      }
+      if (mixed_.insert(word).second) report(diagnose(Code::E103, span(at_, end), {{"n", std::string(word)}}));
       return add(is_upper(word[0]) ? TokenKind::kUpper : TokenKind::kLower, end);
     }
     add(upper ? TokenKind::kUpper : word_kind(word), end);
@@ -155,7 +159,7 @@ class Lexer {
       digits([](char c) { return is_word(c) || c == '.'; });
     }
     if (!good) {
-      errors_.push_back(diagnose(Code::E116, span(at_, end), {{"n", std::string(text_.substr(at_, end - at_))}}));
+      report(diagnose(Code::E116, span(at_, end), {{"n", std::string(text_.substr(at_, end - at_))}}));
       size_t begin = at_;
       add(TokenKind::kInteger, end);
       out_.tokens.back().text = "0";  // reported; any number will do
@@ -171,7 +175,7 @@ class Lexer {
     if (power || both || either) {
       auto d = diagnose(Code::E101, span(at_, at_ + 2), {{"c", std::string(two)}});
       d.remedy = power ? "`**` is `pow(x, y)`" : both ? "`&&` is `and`" : "`||` is `or`";
-      errors_.push_back(std::move(d));
+      report(std::move(d));
       add(power ? TokenKind::kSign : TokenKind::kKeyword, at_ + 2);
       if (!power) out_.tokens.back().text = both ? "and" : "or";  // as was meant
       return;
@@ -187,7 +191,7 @@ class Lexer {
     if (c == "!") d.remedy = "`!` is `not`; `!=` compares";
     if (c == ";") d.remedy = "a definition ends with its line";
     if (c == "?") d.remedy = "a condition is `a if c else b`";
-    errors_.push_back(std::move(d));
+    report(std::move(d));
     at_ = end;
   }
 

@@ -154,7 +154,7 @@ NodePtr Elaborator::expand(const NodePtr& node, const Callable& callable, const 
     good &= args.back() != nullptr;
   }
   leave(scope);
-  if (!good || !resolve(scope.bounds) || callable.damaged) return nullptr;
+  if (!good || !resolve(scope.bounds) || callable.damaged || too_large_) return nullptr;
 
   // The body sees the function's own names only.
   Context inside;

@@ -175,7 +175,7 @@ class Elaborator {
   Symbol defining_;
   bool kernel_ready_ = false;                        // the first line has been read
   bool damaged_ = false;
-  bool too_large_ = false;
+  bool too_large_ = false;                           // E113 or E118 was given: nothing more is expanded
 };
 
 }  // namespace quern::expr

@@ -48,6 +48,12 @@ NodePtr Elaborator::dimension(const NodePtr& node, bool of_result) {
       if (!a || !b) return nullptr;
       return make_op(node->op, {a, b}, node->span, Kind::kInt);
     }
+    case Op::kNeg:
+      if (kernel_ready_) {  // a bound may be negative: -W <= n
+        NodePtr a = dimension(node->args[0], of_result);
+        return a ? make_op(node->op, {a}, node->span, Kind::kInt) : nullptr;
+      }
+      [[fallthrough]];
     case Op::kName:
     case Op::kSubscript:
       if (of_result && tensors_.contains(node->name)) {
