@@ -84,7 +84,6 @@ class Evaluator {
   Slot evaluate(const Step& s);
   Slot read(const Step& s);
   Slot local(const Step& s);
-  const Slot& local_value(int local, const int64_t* key, bool& hit);
   size_t place(const Cache& cache, const int64_t* key) const;
   void grow(Cache& cache);
   Slot element(const Step& s, int64_t linear);
