@@ -206,9 +206,8 @@ class Run {
       sure = keep.sure;
     }
     const std::vector<int64_t>& size = shape(plan.update->tensor);
-    int64_t linear = 0;
+    uint64_t linear = 0;
     bool inside = true;
-    std::string place;
     for (size_t d = 0; d < plan.subscripts.size(); ++d) {
       Int at = evaluator.integer(*plan.subscripts[d]);
       sure &= at.e == 0;
@@ -220,11 +219,12 @@ class Run {
                           {"d", std::to_string(size[d])}});
         inside = false;
       }
-      linear = linear * size[d] + at.v;
+      linear = linear * static_cast<uint64_t>(size[d]) + static_cast<uint64_t>(at.v);
     }
     if (!inside) return;
-    if (!plan.update->add) once(u, evaluator, linear);
-    put(plan, evaluator, linear, sure);
+    auto element = static_cast<int64_t>(linear);
+    if (!plan.update->add) once(u, evaluator, element);
+    put(plan, evaluator, element, sure);
   }
 
   // A scatter with '=' writes each element at most once, over all definitions of its tensor.

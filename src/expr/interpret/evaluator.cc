@@ -52,15 +52,20 @@ Evaluator::Evaluator(const Plan& plan, const Memory& memory)
   for (size_t l = 0; l < caches_.size(); ++l) caches_[l].rank = plan.locals[l].ranges.size();
 }
 
-Real Evaluator::real(const Step& s) { return evaluate(s).real; }
+// The kinds by which most steps are reached; what is hot is answered here without going through a Slot.
+Real Evaluator::real(const Step& s) {
+  if (s.family == Family::arithmetic) return real_arithmetic(s);
+  if (s.op == Op::kRead) return read(s).real;
+  return evaluate(s).real;
+}
 Int Evaluator::integer(const Step& s) {
-  if (s.op == Op::kIndex) return {slots_[s.target], 0};
+  if (s.op == Op::kIndex) return {slots_[static_cast<size_t>(s.target)], 0};
   if (s.op == Op::kInteger) return {s.integer, 0};
+  if (s.family == Family::arithmetic) return whole_arithmetic(s);
   return evaluate(s).integer;
 }
 Bool Evaluator::boolean(const Step& s) {
-  if (row(s.op).family == Family::compare) return compare(s);
-  return evaluate(s).boolean;
+  return s.family == Family::compare ? compare(s) : evaluate(s).boolean;
 }
 
 Real Evaluator::number(const Step& s) {
@@ -103,7 +108,7 @@ const Evaluator::Slot& Evaluator::remembered(const Step& s) {
 }
 
 void Evaluator::fill(const Step& s, Slot& into) {
-  switch (row(s.op).family) {
+  switch (s.family) {
     case Family::literal:
       switch (s.op) {
         case Op::kInteger: into.integer = {s.integer, 0}; return;
@@ -121,7 +126,13 @@ void Evaluator::fill(const Step& s, Slot& into) {
     case Family::within: into = within(s); return;
     case Family::cast: into = cast(s); return;
     case Family::arithmetic:
-    case Family::bits: into = arithmetic(s); return;
+    case Family::bits:
+      if (s.kind == Kind::kReal) {
+        into.real = real_arithmetic(s);
+      } else {
+        into.integer = whole_arithmetic(s);
+      }
+      return;
     case Family::negate:
       if (s.kind == Kind::kInt) {
         Int a = integer(*s.args[0]);
@@ -206,18 +217,17 @@ int64_t Evaluator::whole_divide(const Step& s, int64_t a, int64_t b) {
   return remainder ? r + (down ? b : 0) : q - down;
 }
 
-Evaluator::Slot Evaluator::arithmetic(const Step& s) {
-  Slot out;
-  if (s.kind == Kind::kReal) {
-    Real a = number(*s.args[0]), b = number(*s.args[1]);
-    switch (s.op) {
-      case Op::kAdd: out.real = add(a, b, s.unit); break;
-      case Op::kSub: out.real = subtract(a, b, s.unit); break;
-      case Op::kMul: out.real = multiply(a, b, s.unit); break;
-      default: out.real = divide(a, b, s.unit); break;
-    }
-    return out;
+Real Evaluator::real_arithmetic(const Step& s) {
+  Real a = number(*s.args[0]), b = number(*s.args[1]);
+  switch (s.op) {
+    case Op::kAdd: return add(a, b, s.unit);
+    case Op::kSub: return subtract(a, b, s.unit);
+    case Op::kMul: return multiply(a, b, s.unit);
+    default: return divide(a, b, s.unit);
   }
+}
+
+Int Evaluator::whole_arithmetic(const Step& s) {
   Int a = integer(*s.args[0]), b = integer(*s.args[1]);
   auto x = static_cast<uint64_t>(a.v), y = static_cast<uint64_t>(b.v);
   double e = a.e + b.e;
@@ -247,13 +257,13 @@ Evaluator::Slot Evaluator::arithmetic(const Step& s) {
       break;
     default: break;
   }
-  if (e > 0 && row(s.op).family == Family::bits) e = kInfinity;
-  out.integer = {v, e};
-  return out;
+  if (e > 0 && s.family == Family::bits) e = kInfinity;
+  return {v, e};
 }
 
 Evaluator::Slot Evaluator::extremum(const Step& s) {
   Slot out;
+  if (s.kind == Kind::kInt) out.integer = {};
   bool max = s.op == Op::kMaxOf;
   for (size_t i = 0; i < s.args.size(); ++i) {
     if (s.kind == Kind::kInt) {
@@ -388,30 +398,44 @@ Evaluator::Slot Evaluator::element(const Step& s, int64_t linear) {
 }
 
 Evaluator::Slot Evaluator::read(const Step& s) {
-  const std::vector<int64_t>& shape = plan_.binding->shapes[static_cast<size_t>(s.target)];
-  int64_t linear = 0;
+  uint64_t linear = 0;  // of no meaning, and free to wrap, when some subscript is outside
   bool inside = true, sure = true;
-  for (size_t i = 0; i < s.args.size(); ++i) {
+  size_t rank = s.args.size();
+  for (size_t i = 0; i < rank; ++i) {
     Int at = integer(*s.args[i]);
     sure &= at.e == 0;
-    if (at.v < 0 || at.v >= shape[i]) {
-      report(Code::E801, *s.node, static_cast<int>(i),
-             {{"x", s.node->name.str()},
-              {"e", print(s.node->args[i])},
-              {"v", std::to_string(at.v)},
-              {"indices", where(*s.node)},
-              {"d", std::to_string(shape[i])}});
-      inside = false;
-    }
-    linear = linear * shape[i] + at.v;
+    inside &= static_cast<uint64_t>(at.v) < static_cast<uint64_t>(s.shape[i]);
+    linear = linear * static_cast<uint64_t>(s.shape[i]) + static_cast<uint64_t>(at.v);
   }
-  if (!inside) return {};
-  Slot out = element(s, linear);
-  if (!sure) {
-    out.real.e = out.integer.e = kInfinity;
-    out.boolean.sure = false;
-  }
+  if (!inside) return outside_read(s);
+  Slot out = element(s, static_cast<int64_t>(linear));
+  if (!sure) doubt(s, out);
   return out;
+}
+
+// A read that would leave its tensor doesn't happen: it gives 0 and is reported.
+Evaluator::Slot Evaluator::outside_read(const Step& s) {
+  for (size_t i = 0; i < s.args.size(); ++i) {
+    int64_t at = integer(*s.args[i]).v;
+    if (at >= 0 && at < s.shape[i]) continue;
+    report(Code::E801, *s.node, static_cast<int>(i),
+           {{"x", s.node->name.str()},
+            {"e", print(s.node->args[i])},
+            {"v", std::to_string(at)},
+            {"indices", where(*s.node)},
+            {"d", std::to_string(s.shape[i])}});
+  }
+  return {};
+}
+
+void Evaluator::doubt(const Step& s, Slot& value) {
+  if (s.kind == Kind::kReal) {
+    value.real.e = kInfinity;
+  } else if (s.kind == Kind::kInt) {
+    value.integer.e = kInfinity;
+  } else {
+    value.boolean.sure = false;
+  }
 }
 
 size_t Evaluator::place(const Cache& cache, const int64_t* key) const {
@@ -495,10 +519,7 @@ Evaluator::Slot Evaluator::local(const Step& s) {
     }
     failed_ |= failed_before;
   }
-  if (!sure) {
-    out.real.e = out.integer.e = kInfinity;
-    out.boolean.sure = false;
-  }
+  if (!sure) doubt(s, out);
   return out;
 }
 
