@@ -186,6 +186,7 @@ double round_to(ScalarType type, double value) {
 }
 
 int64_t truncate_to(ScalarType type, double value) {
+  if (type == ScalarType::boolean) return value != 0;  // NaN is not 0 either
   if (std::isnan(value)) return 0;
   double least = static_cast<double>(least_int(type));
   double greatest = static_cast<double>(greatest_int(type));  // 2^63 for i64: not representable below, so >= saturates
