@@ -75,7 +75,9 @@ class Printer {
         line_.add(r.text);
         brackets(node->binders);
         line_.add(" ");
-        return expression(node->args[0], row(Op::kMul).precedence, factor_follows);
+        // A reduction of a reduction needs no parentheses: both reach as far as the factors do.
+        return expression(node->args[0], row(*node->args[0]).family == Family::reduction ? 0 : row(Op::kMul).precedence,
+                          factor_follows);
       case Family::negate:
         line_.add("-");
         return expression(node->args[0], r.precedence, factor_follows);
