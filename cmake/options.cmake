@@ -31,6 +31,11 @@ if(QUERN_SANITIZE)
   add_link_options(${QUERN_SANITIZE_FLAGS})
 endif()
 
+option(QUERN_FUZZ "build the libFuzzer targets of tests/fuzz (clang)" OFF)
+if(QUERN_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
+
 # A layer: a static library named quern_<layer> of all .cc files in its folder, that may include from src/ and
 # include/. USES names what it links: layers below it and imported targets. It is installed as quern::<layer>.
 function(quern_layer name)

@@ -30,12 +30,7 @@ struct Proofs {
   Diagnostics remarks;                     // R1: kept a check although no data is involved
 };
 
-// `binding` must have a size for every dimension, or, with `symbolic`, may lack some: those are symbols >= 0, as for
-// `dyn`, and nothing is refused because of them.
-Proofs prove(const Program& program, const Binding& binding, bool symbolic = false);
-
-// Sums that may use the tensor cores, and operands that may be rounded for them (docs/notation.md, rounding): the
-// remarks R2, and R3 for updates whose order shows.
-Diagnostics rounding_remarks(const Program& program, const Binding& binding);
+// A dimension that `binding` has no size for is a symbol >= 0, as for `dyn`; nothing is refused because of it.
+Proofs prove(const Program& program, const Binding& binding);
 
 }  // namespace quern::expr

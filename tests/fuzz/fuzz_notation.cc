@@ -1,8 +1,5 @@
-// libFuzzer: any bytes are a file. Loading it ends, with messages that name a place; what it could read prints and
-// reads back as the same; a good kernel is a kernel again, and still good. With the kernels as corpus:
-//   clang++-22 -std=c++23 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -D_GLIBCXX_ASSERTIONS
-//     -I src -I build/release/src/generated src/{base,expr,expr/*,lang}/*.cc tests/fuzz/fuzz_notation.cc -lfmt
-//     -o fuzz_notation && ./fuzz_notation -max_len=4096 -timeout=10 corpus/
+// Any bytes as a file of the notation. Loading it ends, with messages that name a place; what could be read prints and
+// reads back as the same; a good kernel, checked, is a kernel again that checks to the same.
 #include <cstdio>
 #include <cstdlib>
 

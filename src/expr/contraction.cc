@@ -1,0 +1,180 @@
+#include "expr/contraction.h"
+
+#include <algorithm>
+#include <set>
+#include <unordered_set>
+
+#include "expr/print.h"
+#include "expr/prove/scope.h"
+#include "expr/substitute.h"
+
+namespace quern::expr {
+namespace {
+
+constexpr int64_t kLeastTerms = 16;
+
+// Indices of a factor. One inside a quotient or a data subscript counts as itself, or (`apart`) as another one, which
+// is written as its complement.
+void indices(const NodePtr& node, bool inside, bool apart, std::set<IndexId>& out) {
+  if (node->op == Op::kIndex) {
+    out.insert(inside && apart ? ~node->id : node->id);
+    return;
+  }
+  if (!node->binders.empty()) {
+    for (IndexId id : free_indices(node)) out.insert(inside && apart ? ~id : id);
+    return;
+  }
+  bool data_subscript = row(*node).family == Family::read;
+  for (const NodePtr& arg : node->args) {
+    bool quotient = node->op == Op::kFloorDiv || node->op == Op::kMod;
+    bool through_data = data_subscript && inside;
+    indices(arg, inside || quotient || through_data || (data_subscript && arg->op == Op::kRead), apart, out);
+  }
+}
+
+// Types of tensors and annotated locals whose elements are read as values, subscripts apart.
+void value_types(const Program& program, const Binding& binding, const NodePtr& node, std::set<ScalarType>& out) {
+  if (node->op == Op::kRead) {
+    out.insert(binding.type(program.tensors[node->id].type));
+    return;
+  }
+  if (node->op == Op::kLocal) {
+    if (program.locals[node->id].type) out.insert(binding.type(*program.locals[node->id].type));
+    return;
+  }
+  for (const NodePtr& arg : node->args) value_types(program, binding, arg, out);
+}
+
+void factors_of(const NodePtr& node, bool inverse, std::vector<Contraction::Factor>& out) {
+  if (node->op == Op::kMul || node->op == Op::kDiv) {
+    factors_of(node->args[0], inverse, out);
+    factors_of(node->args[1], inverse != (node->op == Op::kDiv), out);
+  } else if (node->op == Op::kNeg) {
+    factors_of(node->args[0], inverse, out);
+  } else {
+    out.push_back({node, inverse});
+  }
+}
+
+// Does the index occur bare, not only inside quotients by a block?
+bool changes_within_block(const NodePtr& node, const std::set<IndexId>& bound) {
+  if (node->op == Op::kIndex) return bound.contains(node->id);
+  if (node->op == Op::kFloorDiv) return false;
+  if (!node->binders.empty()) {
+    return std::ranges::any_of(free_indices(node), [&](IndexId id) { return bound.contains(id); });
+  }
+  return std::ranges::any_of(node->args, [&](const NodePtr& a) { return changes_within_block(a, bound); });
+}
+
+bool plain(const Program& program, const NodePtr& node) {
+  if (node->op == Op::kLocal) return program.locals[node->id].type.has_value();
+  return node->op == Op::kRead || node->op == Op::kCast || row(*node).family == Family::literal;
+}
+
+}  // namespace
+
+std::optional<Contraction> contraction(const Program& program, const Binding& binding, const NodePtr& sum) {
+  if (sum->op != Op::kSum || sum->kind != Kind::kReal) return std::nullopt;
+  Contraction out;
+  factors_of(sum->args[0], false, out.factors);
+  if (out.factors.size() < 2) return std::nullopt;
+  std::set<IndexId> bound;
+  ProofScope scope(program, binding);
+  int64_t terms = 1;
+  for (const Binder& b : sum->binders) {
+    bound.insert(b.id);
+    // A range whose length isn't known counts as long.
+    Interval lo = b.lo ? scope.interval(scope.linear(b.lo)) : Interval{0, 0}, hi = scope.interval(scope.linear(b.hi));
+    bool known = lo.lo && hi.hi && *hi.hi - *lo.lo < kLeastTerms;
+    terms *= known ? std::max<int64_t>(*hi.hi - *lo.lo, 0) : kLeastTerms;
+    terms = std::min(terms, kLeastTerms);
+  }
+  if (terms < kLeastTerms) return std::nullopt;
+
+  // Two indices that no factor has both of.
+  std::vector<std::set<IndexId>> has(out.factors.size());
+  std::optional<std::pair<IndexId, IndexId>> pair;
+  for (bool apart : {false, true}) {
+    std::set<IndexId> all;
+    for (size_t f = 0; f < has.size(); ++f) {
+      has[f].clear();
+      indices(out.factors[f].value, false, apart, has[f]);
+      for (IndexId id : has[f]) {
+        if (!bound.contains(id) && !bound.contains(~id)) all.insert(id);
+      }
+    }
+    for (IndexId i : all) {
+      for (IndexId j : all) {
+        bool both = std::ranges::any_of(has, [&](const auto& h) { return h.contains(i) && h.contains(j); });
+        if (i < j && !both && !pair) pair = {i, j};
+      }
+    }
+    if (pair) break;
+  }
+  if (!pair) return std::nullopt;
+
+  std::array<std::set<IndexId>, 2> side;
+  std::vector<size_t> rest;
+  for (size_t f = 0; f < out.factors.size(); ++f) {
+    int operand = has[f].contains(pair->first) ? 0 : has[f].contains(pair->second) ? 1 : -1;
+    if (operand < 0) {
+      rest.push_back(f);
+    } else {
+      out.factors[f].operand = operand;
+      side[operand].insert(has[f].begin(), has[f].end());
+    }
+  }
+  for (size_t f : rest) {
+    auto shared = [&](int k) { return std::ranges::count_if(has[f], [&](IndexId i) { return side[k].contains(i); }); };
+    out.factors[f].operand = shared(1) > shared(0) ? 1 : 0;
+  }
+  std::array<int, 2> count{};
+  std::array<bool, 2> all_plain{true, true};
+  for (Contraction::Factor& f : out.factors) {
+    f.hoisted = !changes_within_block(f.value, bound);
+    if (f.hoisted) continue;
+    ++count[f.operand];
+    all_plain[f.operand] &= plain(program, f.value) && !f.inverse;
+  }
+  for (int k : {0, 1}) out.computed[k] = count[k] > 1 || (count[k] == 1 && !all_plain[k]);
+
+  std::set<ScalarType> types;
+  value_types(program, binding, sum->args[0], types);
+  bool bf16 = types.contains(ScalarType::bf16), f16 = types.contains(ScalarType::f16);
+  if (bf16 != f16 && (out.computed[0] || out.computed[1])) out.rounds_to = bf16 ? ScalarType::bf16 : ScalarType::f16;
+  return out;
+}
+
+Diagnostics rounding_remarks(const Program& program, const Binding& binding) {
+  Diagnostics out;
+  std::unordered_set<const Node*> seen;
+  auto walk = [&](auto& self, const NodePtr& node) -> void {
+    if (!node || !seen.insert(node.get()).second) return;
+    if (node->op == Op::kSum) {
+      if (auto c = contraction(program, binding, node); c && c->rounds_to) {
+        for (int k : {0, 1}) {
+          if (!c->computed[k]) continue;
+          std::string text;
+          for (const Contraction::Factor& f : c->factors) {
+            if (f.operand == k && !f.hoisted) text += (text.empty() ? "" : f.inverse ? " / " : " * ") + print(f.value);
+          }
+          out.push_back(diagnose(Code::R2, node->span, {{"e", text}, {"t", std::string(quern::name(*c->rounds_to))}}));
+        }
+      }
+    }
+    for (const NodePtr& arg : node->args) self(self, arg);
+  };
+  for (const Local& l : program.locals) walk(walk, l.value);
+  for (const Update& u : program.updates) {
+    walk(walk, u.value);
+    if (!u.add || u.value->kind != Kind::kReal) continue;
+    // Each instance has an element of its own if every binder stands plain on the left.
+    bool apart = std::ranges::all_of(u.binders, [&](const Binder& b) {
+      return std::ranges::any_of(u.subscripts, [&](const NodePtr& s) { return s->op == Op::kIndex && s->id == b.id; });
+    });
+    if (!apart) out.push_back(diagnose(Code::R3, u.span, {{"y", program.tensors[u.tensor].name.str()}}));
+  }
+  return out;
+}
+
+}  // namespace quern::expr

@@ -1,0 +1,35 @@
+// Which sums are contractions, and which of their operands may be rounded to the 16-bit type beside them: rule (e) of
+// docs/notation.md, rounding. The rule serves tensor cores: an operand that is computed on the fly has to be stored in
+// some type before they take it.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <vector>
+
+#include "expr/bind.h"
+#include "expr/program.h"
+
+namespace quern::expr {
+
+struct Contraction {
+  // The body as a product: factors with the first index, with the second, and those that don't change over the sum or
+  // over a block of it (they may be taken out first). A divisor is the factor 1 / x: `inverse` says so.
+  struct Factor {
+    NodePtr value;
+    bool inverse = false;
+    int operand = 0;      // 0 or 1
+    bool hoisted = false; // doesn't change over the sum, or over a block of it
+  };
+  std::vector<Factor> factors;
+  std::array<bool, 2> computed{};     // operand k is neither a plain read nor a cast
+  std::optional<ScalarType> rounds_to;  // computed operands may be rounded once to it
+};
+
+// nullopt if `sum` (a kSum of a checked program) is none for these sizes.
+std::optional<Contraction> contraction(const Program& program, const Binding& binding, const NodePtr& sum);
+
+// R2 for every operand that may be rounded, R3 for updates whose order shows.
+Diagnostics rounding_remarks(const Program& program, const Binding& binding);
+
+}  // namespace quern::expr

@@ -1,0 +1,86 @@
+// A program made ready to be evaluated for one binding: dimensions are numbers, types are known, indices are slots of
+// one array. Structure is the program's own; sharing of nodes is kept.
+#pragma once
+
+#include <deque>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "expr/bind.h"
+#include "expr/contraction.h"
+#include "expr/program.h"
+
+namespace quern::expr {
+
+struct Step;  // one node
+
+struct Range {
+  int slot = 0;
+  const Step* lo = nullptr;  // null: 0
+  const Step* hi = nullptr;
+  // A bound by data is cut to the dimension in which the index surely stands bare, once a loop.
+  int64_t limit = -1;        // -1: none
+  Symbol limited_by;         // the tensor that has that dimension
+  const Node* place = nullptr;
+};
+
+struct SumParts {  // of a contraction whose operands may be rounded: the factors of each side
+  std::vector<std::pair<const Step*, bool>> factors[2];  // with `inverse`
+  bool computed[2] = {false, false};
+  double unit = 0;       // unit roundoff of the type
+  double underflow = 0;  // and its absolute error near zero
+};
+
+struct Step {
+  Op op = Op::kInteger;
+  Family family = Family::literal;
+  Kind kind = Kind::kInt;
+  double unit = 0x1p-24;      // roundoff of the precision this is done in
+  ScalarType type{};          // of a cast; of what is read
+  bool remembered = false;    // the last value is kept for the slots in `free`
+  int memo = -1;
+  int target = -1;            // slot, tensor or local
+  const int64_t* shape = nullptr;  // of the tensor that is read
+  union {
+    int64_t integer = 0;
+    double real;
+  };
+  std::vector<const Step*> args;
+  std::vector<Range> ranges;
+  std::vector<int> free;
+  const SumParts* parts = nullptr;
+  const Node* node = nullptr;
+  int depth = 1;
+};
+
+struct LocalPlan {
+  std::vector<Range> ranges;
+  const Step* value = nullptr;
+  std::optional<ScalarType> type;
+  Kind kind = Kind::kReal;
+  int depth = 1;
+};
+
+struct UpdatePlan {
+  const Update* update = nullptr;
+  std::vector<Range> ranges;
+  const Step* filter = nullptr;
+  std::vector<const Step*> subscripts;
+  const Step* value = nullptr;
+};
+
+struct Plan {
+  const Program* program = nullptr;
+  const Binding* binding = nullptr;
+  std::deque<Step> steps;
+  std::deque<SumParts> parts;
+  std::vector<LocalPlan> locals;
+  std::vector<UpdatePlan> updates;
+  int memos = 0;
+};
+
+// E706 for an exact division in a bound that is not whole, E113 for evaluation nested too deep.
+Result<Plan> make_plan(const Program& program, const Binding& binding);
+
+}  // namespace quern::expr
