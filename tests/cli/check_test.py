@@ -52,14 +52,14 @@ class Check(QuernCase):
     def test_refused(self):
         self.write("blur.qn", BLUR)
         self.expect("check blur.qn --dim N=7", 2, "blur.qn:blur: 2 subscripts: 1 proved, 1 refused\n",
-                    E306.format(where="i = 6, r = 2 gives 8", size=7))
+                    E306.format(where="i = 5, r = 2 gives 7", size=7))
         # At no sample does it stay inside.
         code, out, err = self.quern("check", "blur.qn")
         self.assertEqual(code, 2)
         self.assertIn("1 refused", out)
         self.assertIn("error E306: x[i + r]", err)
         self.assertIn("= note: with N = ", err)
-        self.expect("run blur.qn --dim N=7", 2, "", E306.format(where="i = 6, r = 2 gives 8", size=7))
+        self.expect("run blur.qn --dim N=7", 2, "", E306.format(where="i = 5, r = 2 gives 7", size=7))
 
     def test_sizes_that_do_not_fit(self):
         self.write("half.qn", "kernel half[K](x: f32[N, K / 2]) -> y: f32[N] {\n  y[n] = sum[k] x[n, k]\n}\n")
