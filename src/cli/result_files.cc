@@ -112,6 +112,7 @@ Result<ResultFiles> plan_result_files(const std::string& path, const std::vector
     plan.path_of.push_back(place);
     plan.files.push_back({place, {i}, place});
   };
+  if (path.empty()) return fail(usage_error("run", "-o needs a path"));
   if (path.ends_with(".npy")) {
     if (bounds_from != 1) {
       auto d = usage_error("run", fmt::format("-o {}: a .npy file holds one array, there are {}", path, bounds_from));

@@ -68,6 +68,10 @@ class Output(QuernCase):
         self.refuse("/proc/none/c.npz", "No such file or directory")
         self.assertEqual((self.folder / "file").read_text(), "text")
 
+    def test_no_path(self):
+        self.expect(["run", "m.qn", *SIZES.split(), "-o", ""], 2, "",
+                    "error E740: -o needs a path\n   = help: see `quern run --help`\n")
+
     def test_no_permission(self):
         os.mkdir(self.folder / "locked", 0o555)
         user = None
