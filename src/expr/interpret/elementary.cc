@@ -3,7 +3,7 @@
 namespace quern::expr {
 namespace {
 
-// Where results of an exponential are too small for f32, an implementation may give 0.
+// A result below f32's normal numbers may be 0: units of elementary functions flush.
 Real flushed(Real r, double u) {
   double most = std::fabs(r.v) + r.e;
   if (u == kSingle && std::fabs(r.v) - r.e < kLeastNormal) r.e += std::min(most, kLeastNormal);
@@ -22,7 +22,9 @@ Real monotone_function(F f, Real x, double low, double high, double u, int units
     e = std::max(std::fabs(a - v), std::fabs(b - v));
     if (!(e < kInfinity)) return {v, kInfinity};
   }
-  return std::isfinite(v) ? rounded(v, e, u, true, units) : Real{v, 0};
+  if (!std::isfinite(v)) return {v, 0};
+  Real r = rounded(v, e, u, true, units);
+  return units > 1 ? flushed(r, u) : r;
 }
 
 }  // namespace
@@ -33,12 +35,14 @@ Real elementary(Op op, Real x, double u, bool nonnegative) {
   if (nonnegative) low = std::max(low, 0.0);
   auto apply = [&](auto f) { return monotone_function(f, x, low, high, u, units); };
   switch (op) {
-    case Op::kExp: return flushed(apply([](double t) { return std::exp(t); }), u);
-    case Op::kExp2: return flushed(apply([](double t) { return std::exp2(t); }), u);
+    case Op::kExp: return apply([](double t) { return std::exp(t); });
+    case Op::kExp2: return apply([](double t) { return std::exp2(t); });
     case Op::kLog: return apply([](double t) { return std::log(t); });
     case Op::kLog2: return apply([](double t) { return std::log2(t); });
     case Op::kSqrt: return apply([](double t) { return std::sqrt(t); });
-    case Op::kRsqrt: return apply([](double t) { return 1 / std::sqrt(t); });
+    case Op::kRsqrt:
+      if (x.v == 0 && !nonnegative) return {1 / std::sqrt(x.v), kInfinity};  // of either sign, as the zero is
+      return apply([](double t) { return 1 / std::sqrt(t); });
     case Op::kTanh: return apply([](double t) { return std::tanh(t); });
     case Op::kErf: return apply([](double t) { return std::erf(t); });
     case Op::kSin:
@@ -57,8 +61,8 @@ Real power(Real x, Real y, double u, bool nonnegative) {
   int units = row(Op::kPow).error;
   if (unbounded(x) || unbounded(y)) return {v, kInfinity};
   if (x.e == 0 && y.e == 0) {
-    bool overflow = std::isinf(v) && std::isfinite(x.v) && std::isfinite(y.v) && x.v != 0;
-    return std::isfinite(v) ? flushed(rounded(v, 0, u, true, units), u) : Real{v, overflow ? kInfinity : 0};
+    bool doubtful = std::isinf(v) && std::isfinite(x.v) && std::isfinite(y.v);  // overflow, or a zero of either sign
+    return std::isfinite(v) ? flushed(rounded(v, 0, u, true, units), u) : Real{v, doubtful ? kInfinity : 0};
   }
   if (!std::isfinite(v) || !std::isfinite(x.v) || !std::isfinite(y.v)) return {v, kInfinity};
   double low = x.v - x.e, high = x.v + x.e, e = 0;

@@ -141,7 +141,7 @@ class Planner {
       s.memo = plan_.memos++;
       for (IndexId id : free_indices(node)) s.free.push_back(id);
     }
-    if (node->op == Op::kSum) s.parts = sum_parts(node);
+    if (node->op == Op::kSum && s.unit == kSingle) s.parts = sum_parts(node);
     plan_.steps.push_back(std::move(s));
     return done_[node.get()] = &plan_.steps.back();
   }

@@ -75,11 +75,11 @@ Evaluator::Slot Evaluator::reduce(const Step& s) {
   }
 }
 
-// The product of all factors, with what rounding the computed operands once to 16 bits may change, and the largest
-// that a term may be before the factors which may be taken out.
+// The product of all factors, with what rounding the computed operands once to 16 bits may change. Factors may be
+// grouped and taken out in many ways, so a partial product may be as large as all factors above 1 together (`largest`).
 Real Evaluator::contracted(const SumParts& parts, double unit, double& largest) {
   Real side[2];
-  double kept[2] = {1, 1}, taken[2] = {1, 1};  // magnitudes: factors that stay; others, at least 1 each
+  double large[2] = {1, 1}, small = 1, taken[2] = {1, 1}, count = 0;
   for (int k : {0, 1}) {
     Real x{1, 0};
     bool first = true;
@@ -87,24 +87,23 @@ Real Evaluator::contracted(const SumParts& parts, double unit, double& largest) 
       Real y = number(*f.value);
       x = f.inverse ? divide(x, y, unit) : first ? y : multiply(x, y, unit);
       first = false;
-      double magnitude = std::fabs(y.v) + y.e;
-      if (f.inverse) magnitude = 1 / std::max(0.0, std::fabs(y.v) - y.e);
-      (f.hoisted ? taken : kept)[k] *= f.hoisted ? std::max(1.0, magnitude) : magnitude;
+      double high = std::fabs(y.v) + y.e, low = std::max(0.0, std::fabs(y.v) - y.e);
+      if (f.inverse) high = 1 / std::exchange(low, 1 / high);
+      large[k] *= std::max(1.0, high);
+      small *= std::min(1.0, low);
+      if (f.hoisted) taken[k] *= std::max(1.0, high);
+      ++count;
     }
     side[k] = x;
   }
   Real out = multiply(side[0], side[1], unit);
-  double both = taken[0] * taken[1];
-  // What is taken out may have been small, and the rest too large or too small for f32 without it.
-  double before = kept[0] * kept[1];
-  if (unit == kSingle && std::isfinite(out.v) && before > 0) {
-    if (before > largest) largest = before;
-    if (before < kLeastNormal && both > 1) out.e += 4 * kHalfLeast * both;
-  }
+  if (!std::isfinite(out.v)) return out;
+  largest = large[0] * large[1];
+  if (small < kLeastNormal) out.e += count * kHalfLeast * largest;
   for (int k : {0, 1}) {
-    if (!parts.computed[k] || !std::isfinite(out.v)) continue;
+    if (!parts.computed[k]) continue;
     double other = std::fabs(side[1 - k].v) + side[1 - k].e;
-    if (kept[k] * taken[k] >= parts.largest) out.e = kInfinity;
+    if (large[k] >= parts.largest) out.e = kInfinity;
     out.e += (std::fabs(out.v) + out.e) * parts.unit + other * taken[k] * parts.underflow;
   }
   if (std::isnan(out.e)) out.e = kInfinity;
@@ -131,7 +130,11 @@ Evaluator::Slot Evaluator::sum(const Step& s) {
     if (!parts) return total.take(number(body));
     double largest = 0;
     Real x = contracted(*parts, s.unit, largest);
-    if (!parts->product) x.v = number(body).v;  // the same value whether bounds are asked for or not
+    if (!parts->product) {
+      // The factors may as well be multiplied as written; and the value is that, whether bounds are asked for or not.
+      Real written = number(body);
+      x = {written.v, std::max(x.e, written.e)};
+    }
     total.take(x);
     total.allow(largest);
   });
@@ -160,12 +163,12 @@ Evaluator::Slot Evaluator::product(const Step& s) {
   bool sure = loop(s, 0, [&] {
     Real x = number(body);
     total = count++ == 0 ? x : multiply(total, x, s.unit);
-    up *= std::max(1.0, std::fabs(x.v) + x.e);
+    if (std::isfinite(x.v)) up *= std::max(1.0, std::fabs(x.v) + x.e);
     double least = std::fabs(x.v) - x.e;
     if (least > 0) down *= std::min(1.0, least);
   });
-  if (s.unit == kSingle && count > 1 && std::isfinite(total.v)) {
-    if (!(up <= kLargestSingle)) {
+  if (s.unit == kSingle && count > 1 && !std::isnan(total.v)) {
+    if (!(up <= kLargestSingle) || (std::isinf(total.v) && down < kLeastNormal)) {
       total.e = kInfinity;
     } else if (down < kLeastNormal) {
       total.e += count * kHalfLeast * up;

@@ -78,7 +78,8 @@ inline Real divide(Real a, Real b, double u) {
   if (std::isnan(a.v) || !std::isfinite(b.v)) return {v, 0};
   if (b.e > 0 && zero_possible(b)) return {v, kInfinity};
   if (!std::isfinite(v)) {
-    bool certain = std::isinf(a.v) || (b.v == 0 && (a.e == 0 || !zero_possible(a)));
+    // The sign of a zero depends on the order of a sum, and with it that of the infinity.
+    bool certain = b.v == 0 ? a.v == 0 && a.e == 0 : std::isinf(a.v);
     return {v, certain ? 0 : kInfinity};
   }
   return rounded(v, (a.e + std::fabs(v) * b.e) / (std::fabs(b.v) - b.e), u, true);
