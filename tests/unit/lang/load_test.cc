@@ -84,6 +84,16 @@ TEST_F(Load, ConstantsAreFolded) {
   EXPECT_EQ(value(main(std::string("const A = 1 / 4\nfn f(x) = x * A\n") + kKernel)), "x[i] * 0.25");
 }
 
+TEST_F(Load, AKernelWithAnErrorHasNoProgram) {
+  for (const char* value : {"x[i] * 1e999", "x[i] @", "xY", "1.2.3", "x[i) + 1", "q", "x[i] > 0"}) {
+    Unit unit = main(std::string("kernel k(x: f32[N], xY: f32) -> y: f32[N] {\n  y[i] = ") + value + "\n}\nkernel good(x: f32[N]) -> y: f32[N] {\n  y[i] = x[i]\n}\n");
+    EXPECT_FALSE(unit.find("k")->program) << value;
+    EXPECT_TRUE(unit.find("good")->program) << value << "\n" << render(unit.errors);
+  }
+  EXPECT_FALSE(main(std::string("fn f(x) = x * 1e999\n") + kKernel).find("k")->program);
+  EXPECT_FALSE(main(std::string("const A = 1e999\nfn f(x) = x * A\n") + kKernel).find("k")->program);
+}
+
 TEST_F(Load, AllFilesStayAliveWithTheProgram) {
   std::optional<expr::Program> program;
   {
