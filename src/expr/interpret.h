@@ -21,7 +21,7 @@ struct View {
 struct InterpretOptions {
   int threads = 0;        // 0: all cores
   bool bounds = true;     // also compute error bounds
-  // Called now and then with the elements done and all; returning false stops the run (the result is then an error).
+  // Called now and then, by one thread at a time, with the elements done and all; returning false stops the run.
   std::function<bool(int64_t done, int64_t total)> progress;
 };
 
@@ -35,9 +35,11 @@ struct Output {
 struct Interpreted {
   std::vector<Output> outputs;   // in the order of the program's tensors
   Diagnostics findings;          // E801 to E806: each place once, the first instance in index order
+  bool stopped = false;          // by `progress`: the outputs are not complete
 };
 
-// `arguments` holds one view for each tensor of the program (those of results are ignored).
+// `arguments` holds one view for each tensor of the program (those of results are ignored); what they point to must
+// have the bound shape. E716 if the results can't fit in memory; E706, E113 as make_plan.
 Result<Interpreted> interpret(const Program& program, const Binding& binding, const std::vector<View>& arguments,
                               const InterpretOptions& options = {});
 

@@ -59,10 +59,11 @@ class Evaluator {
   std::map<std::pair<const Node*, int>, Finding>& findings() { return findings_; }
 
  private:
-  struct Slot {  // any value
+  union Slot {  // a value of the step's kind
     Real real;
     Int integer;
     Bool boolean;
+    Slot() : real{} {}
   };
   struct Remembered {
     bool valid = false;
@@ -84,15 +85,17 @@ class Evaluator {
   Slot evaluate(const Step& s);
   Slot read(const Step& s);
   Slot local(const Step& s);
-  const Slot& local_value(int local, const int64_t* key, bool& hit);
   size_t place(const Cache& cache, const int64_t* key) const;
   void grow(Cache& cache);
   Slot element(const Step& s, int64_t linear);
+  Slot outside_read(const Step& s);
   Slot select(const Step& s);
   Slot cast(const Step& s);
-  Slot arithmetic(const Step& s);
+  Real real_arithmetic(const Step& s);
+  Int whole_arithmetic(const Step& s);
   Slot extremum(const Step& s);
   Slot within(const Step& s);
+  static void doubt(const Step& s, Slot& value);  // reached through a subscript that may be off
   Bool compare(const Step& s);
   int64_t whole_divide(const Step& s, int64_t a, int64_t b);
 

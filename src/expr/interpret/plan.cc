@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "expr/print.h"
+#include "expr/prove/linear.h"
 #include "expr/substitute.h"
 
 namespace quern::expr {
@@ -110,6 +111,9 @@ class Planner {
       s.ranges = ranges(node->binders, node->args);
       for (const NodePtr& arg : node->args) s.args.push_back(step(arg));
     }
+    s.family = row(s.op).family;
+    if (s.op == Op::kRead) s.shape = binding_.shapes[static_cast<size_t>(node->id)].data();
+    fold(s);
     for (const Step* arg : s.args) s.depth = std::max(s.depth, arg->depth + 1);
     for (const Range& r : s.ranges) s.depth = std::max({s.depth, r.hi->depth + 1, r.lo ? r.lo->depth + 1 : 0});
     precision(s, *node);
@@ -125,6 +129,37 @@ class Planner {
     if (node->op == Op::kSum) s.parts = sum_parts(node);
     plan_.steps.push_back(std::move(s));
     return done_[node.get()] = &plan_.steps.back();
+  }
+
+  // Sizes meet numbers often (H // G): such operations are done once. Division by zero stays, to be reported.
+  static void fold(Step& s) {
+    if (s.family != Family::arithmetic || s.kind != Kind::kInt || s.args.size() != 2) return;
+    if (s.args[0]->op != Op::kInteger || s.args[1]->op != Op::kInteger) return;
+    int64_t a = s.args[0]->integer, b = s.args[1]->integer, out = 0;
+    switch (s.op) {
+      case Op::kAdd:
+        if (__builtin_add_overflow(a, b, &out)) return;
+        break;
+      case Op::kSub:
+        if (__builtin_sub_overflow(a, b, &out)) return;
+        break;
+      case Op::kMul:
+        if (__builtin_mul_overflow(a, b, &out)) return;
+        break;
+      case Op::kFloorDiv:
+        if (b <= 0) return;
+        out = floor_divide(a, b);
+        break;
+      case Op::kMod:
+        if (b <= 0) return;
+        out = a - floor_divide(a, b) * b;
+        break;
+      default: return;
+    }
+    s.op = Op::kInteger;
+    s.family = Family::literal;
+    s.integer = out;
+    s.args.clear();
   }
 
   // f64 where an operand is; a literal takes the precision of the operation it stands in.

@@ -34,12 +34,14 @@ struct SumParts {  // of a contraction whose operands may be rounded: the factor
 
 struct Step {
   Op op = Op::kInteger;
+  Family family = Family::literal;
   Kind kind = Kind::kInt;
   double unit = 0x1p-24;      // roundoff of the precision this is done in
   ScalarType type{};          // of a cast; of what is read
   bool remembered = false;    // the last value is kept for the slots in `free`
   int memo = -1;
   int target = -1;            // slot, tensor or local
+  const int64_t* shape = nullptr;  // of the tensor that is read
   union {
     int64_t integer = 0;
     double real;

@@ -212,7 +212,9 @@ Linear ProofScope::read(const NodePtr& node) {
     range = local_interval(node->id);
     data |= reads_data(program_.locals[node->id].value);
   }
-  return Linear::atom(opaque(key, range, data));
+  Atom a = opaque(key, range, data);
+  if (node->op == Op::kRead) atoms_[a].tensor = node->id;
+  return Linear::atom(a);
 }
 
 // What a local of integers may be, wherever it is read.

@@ -17,6 +17,7 @@ struct AtomInfo {
   bool data = false;       // its value comes from data
   IndexId index = kNoIndex;  // an index; `node` is null
   Symbol name;             // of the index
+  int32_t tensor = -1;     // an element of this parameter
   // e // c: the quotient of `numerator` by `divisor` > 0
   std::optional<Linear> numerator;
   int64_t divisor = 0;

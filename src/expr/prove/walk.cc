@@ -1,0 +1,97 @@
+#include "expr/prove/walk.h"
+
+namespace quern::expr {
+
+void ScopeWalk::walk_program() {
+  for (const Local& l : program_.locals) {
+    auto outside = scope_.mark();
+    enter(l.binders);
+    walk(l.value);
+    scope_.restore(outside);
+  }
+  for (const Update& u : program_.updates) {
+    auto outside = scope_.mark();
+    enter(u.binders);
+    if (u.filter) {
+      walk(u.filter);
+      scope_.assume(u.filter, true);
+    }
+    const Tensor& t = program_.tensors[u.tensor];
+    for (size_t i = 0; i < u.subscripts.size(); ++i) {
+      walk(u.subscripts[i]);
+      subscript({u.subscripts[i], t.name, static_cast<int>(i), Linear::number(0), scope_.linear(t.shape[i]), true,
+                 !u.total && !u.add, false});
+    }
+    walk(u.value);
+    scope_.restore(outside);
+  }
+}
+
+void ScopeWalk::enter(const std::vector<Binder>& binders) {
+  for (const Binder& b : binders) {
+    if (b.lo) walk(b.lo);
+    walk(b.hi);
+    scope_.enter(b);
+    entered(b);
+  }
+}
+
+void ScopeWalk::walk(const NodePtr& node) {
+  switch (row(*node).family) {
+    case Family::literal:
+    case Family::resolved: return;
+    case Family::select: {
+      walk(node->args[1]);
+      auto outside = scope_.mark();
+      scope_.assume(node->args[1], true);
+      walk(node->args[0]);
+      scope_.restore(outside);
+      scope_.assume(node->args[1], false);
+      walk(node->args[2]);
+      scope_.restore(outside);
+      return;
+    }
+    case Family::logic: {
+      walk(node->args[0]);
+      auto outside = scope_.mark();
+      scope_.assume(node->args[0], node->op == Op::kAnd);
+      walk(node->args[1]);
+      scope_.restore(outside);
+      return;
+    }
+    case Family::reduction: {
+      auto outside = scope_.mark();
+      enter(node->binders);
+      walk(node->args[0]);
+      scope_.restore(outside);
+      return;
+    }
+    case Family::read: return read(node);
+    default:
+      for (const NodePtr& arg : node->args) walk(arg);
+  }
+}
+
+void ScopeWalk::read(const NodePtr& node) {
+  for (const NodePtr& arg : node->args) walk(arg);
+  if (node->op == Op::kRead) {
+    const Tensor& t = program_.tensors[node->id];
+    for (size_t i = 0; i < node->args.size(); ++i) {
+      subscript({node->args[i], t.name, static_cast<int>(i), Linear::number(0), scope_.linear(t.shape[i]), false, false,
+                 false});
+    }
+    return;
+  }
+  // A local's range, with the subscripts at hand for its indices.
+  const Local& l = program_.locals[node->id];
+  std::vector<std::pair<IndexId, Linear>> here;
+  for (size_t i = 0; i < node->args.size(); ++i) {
+    const Binder& b = l.binders[i];
+    Linear lo = b.lo ? scope_.linear_with(b.lo, here) : Linear::number(0);
+    Linear hi = scope_.linear_with(b.hi, here);
+    subscript({node->args[i], l.name, static_cast<int>(i), lo, hi, false, false, true});
+    here.emplace_back(b.id, scope_.linear(node->args[i]));
+  }
+}
+
+}  // namespace quern::expr
