@@ -47,7 +47,8 @@ class Device {
 struct Options {
   int threads = 0;     // 0: all cores
   bool bounds = true;  // error bounds beside the results
-  // Called now and then with the elements done and all; false stops the run, which is then an error.
+  // Called now and then with the elements done and all, perhaps from another thread, never from two at once; false
+  // stops the run.
   std::function<bool(int64_t done, int64_t total)> progress;
 };
 
@@ -107,7 +108,7 @@ class Arguments {
   Arguments& scalar(std::string_view name, N value) {
     return whole(name, static_cast<int64_t>(value));
   }
-  // Where a result is to be written, besides Run::outputs; for an inout tensor also where it is read, unless `tensor`
+  // Where a result is to be written, besides Outcome::outputs; for an inout tensor also where it is read, unless `tensor`
   // says otherwise. It may overlap no parameter (but its own) and no other output: E708.
   Arguments& output(std::string_view name, const View& view);
   template <class E>
@@ -154,11 +155,12 @@ struct Output {
   }
 };
 
-struct Run {
+struct Outcome {
   std::vector<Output> outputs;  // results and inout tensors, in the order of the first line
   // What was wrong with the data, E801 to E806, each place once. The accesses did not happen: such a read gave 0, such
   // a write was dropped.
   Errors findings;
+  bool stopped = false;  // by Options::progress: elements that were not reached have their first value
 
   const Output* find(std::string_view name) const;  // null if there is none
 };
@@ -169,7 +171,7 @@ class Program {
   const std::string& name() const;
   // Errors E7: missing or unknown arguments, sizes and types that don't fit, overlapping memory, sizes beyond this
   // machine; and E306: a subscript that leaves its dimension for these sizes. Nothing has run then.
-  std::expected<Run, Errors> run(const Arguments& arguments) const;
+  std::expected<Outcome, Errors> run(const Arguments& arguments) const;
 
  private:
   friend struct internal::Access;

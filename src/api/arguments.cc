@@ -78,7 +78,7 @@ int64_t Output::integer(int64_t i) const {
   return kind(element) == Kind::kBool ? bits != 0 : decode_int(element, bits);
 }
 
-const Output* Run::find(std::string_view name) const {
+const Output* Outcome::find(std::string_view name) const {
   auto it = std::ranges::find_if(outputs, [&](const Output& o) { return o.name == name; });
   return it == outputs.end() ? nullptr : &*it;
 }

@@ -77,7 +77,7 @@ class Runner {
  public:
   Runner(const expr::Program& program, const ArgumentsState& arguments) : program_(program), arguments_(arguments) {}
 
-  std::expected<Run, Errors> run(const Options& options) {
+  std::expected<Outcome, Errors> run(const Options& options) {
     names();
     if (!errors_.empty()) return internal::refuse(errors_);
     auto binding = expr::bind(program_, request());
@@ -86,8 +86,6 @@ class Runner {
       return internal::refuse(binding.error());
     }
     binding_ = std::move(*binding);
-    memory(options);
-    if (!errors_.empty()) return internal::refuse(errors_);
     for (size_t t = 0; t < program_.tensors.size(); ++t) tensor(t);
     if (errors_.empty()) overlaps();
     if (errors_.empty()) errors_ = expr::prove(program_, binding_).errors;
@@ -154,21 +152,19 @@ class Runner {
     return out;
   }
 
-  // All that is copied or made has to fit this machine.
-  void memory(const Options& options) {
-    auto limit = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-    uint64_t total = 0;
-    for (size_t t = 0; t < program_.tensors.size(); ++t) {
-      auto count = static_cast<uint64_t>(internal::elements(binding_.shapes[t]));
-      auto bytes = static_cast<uint64_t>(byte_size(binding_.type(program_.tensors[t].type), static_cast<int64_t>(count)));
-      bool bound = options.bounds && program_.tensors[t].role != expr::Role::kParameter;
-      uint64_t all = bytes + (bound ? std::min(count, limit) * 8 : 0);
-      total = std::min(total + std::min(all, limit + 1), limit + 1);
-      if (total <= limit) continue;
-      report(Code::E716, program_.tensors[t].span,
-             {{"what", program_.tensors[t].name.str()}, {"v", human_bytes(all)}, {"limit", human_bytes(limit)}});
-      return;
+  // A copy without gaps, which may be far larger than what it repeats.
+  bool copy(const expr::Tensor& tensor, size_t t) {
+    auto limit = static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<int64_t>(sysconf(_SC_PAGESIZE));
+    int64_t bytes = byte_size(inputs_[t]->type, internal::elements(inputs_[t]->shape));
+    if (bytes <= limit) {
+      copies_[t] = internal::gather(*inputs_[t]);
+      return true;
     }
+    report(Code::E716, tensor.span,
+           {{"what", tensor.name.str()},
+            {"v", human_bytes(static_cast<uint64_t>(bytes))},
+            {"limit", human_bytes(static_cast<uint64_t>(limit))}});
+    return false;
   }
 
   // The memory of one argument or output, or an error.
@@ -221,7 +217,7 @@ class Runner {
         views_[t].data = inputs_[t]->begin;
         return;
       }
-      copies_[t] = internal::gather(*inputs_[t]);
+      if (!copy(tensor, t)) return;
     } else if (scalar != arguments_.scalars.end() || tensor.value) {
       ArgumentsState::Number value = scalar != arguments_.scalars.end() ? scalar->second : number(tensor.value);
       ScalarType type = binding_.type(tensor.type);
@@ -279,8 +275,8 @@ class Runner {
     }
   }
 
-  Run outputs(expr::Interpreted done) const {
-    Run out;
+  Outcome outputs(expr::Interpreted done) const {
+    Outcome out;
     for (expr::Output& o : done.outputs) {
       auto t = static_cast<size_t>(o.tensor);
       if (targets_[t]) internal::scatter(*targets_[t], o.data.data());
@@ -293,6 +289,7 @@ class Runner {
       out.outputs.push_back(std::move(result));
     }
     out.findings = internal::errors_of(done.findings);
+    out.stopped = done.stopped;
     return out;
   }
 
@@ -310,7 +307,7 @@ class Runner {
 
 const std::string& Program::name() const { return state_->program->name.str(); }
 
-std::expected<Run, Errors> Program::run(const Arguments& arguments) const {
+std::expected<Outcome, Errors> Program::run(const Arguments& arguments) const {
   return Runner(*state_->program, Access::of(arguments)).run(state_->options);
 }
 
