@@ -9,8 +9,8 @@
 using namespace quern;
 
 Kernel linear() {
-  Type T("T");                           // whatever real type the arguments have
-  Dim M("M"), N("N"), K("K");            // solved from their shapes
+  Type T("T");                 // whatever real type the arguments have
+  Dim M("M"), N("N"), K("K");  // solved from their shapes
   Index m("m"), n("n"), k("k");
   Tensor x("x", T, {M, K}), w("w", T, {N, K}), bias("bias", T, {N});
   Tensor y("y", T, {M, N});

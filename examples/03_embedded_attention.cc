@@ -59,6 +59,7 @@ int main() {
   std::cout << print(attention(false)) << "\n" << print(attention(true)) << "\n";
   std::vector<double> one = run(attention(false)), other = run(attention(true));
   double difference = one.size() == other.size() ? 0 : INFINITY;
-  for (size_t i = 0; i < std::min(one.size(), other.size()); ++i) difference = std::max(difference, std::fabs(one[i] - other[i]));
+  for (size_t i = 0; i < std::min(one.size(), other.size()); ++i)
+    difference = std::max(difference, std::fabs(one[i] - other[i]));
   std::printf("%zu values, largest difference %g\n", one.size(), difference);
 }

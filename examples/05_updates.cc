@@ -1,4 +1,5 @@
-// More of the notation in C++: bounds, updates, sizes and types that the caller chooses, memory that is changed in place.
+// More of the notation in C++: bounds, updates, sizes and types that the caller chooses, memory that is changed in
+// place.
 #include <quern/notation.h>
 #include <quern/prelude.h>
 
@@ -15,7 +16,7 @@ const Index i("i"), j("j"), k("k"), m("m"), n("n"), e("e");
 Kernel histogram() {
   Dim V("V");  // no parameter has it: the caller gives it, so it is listed
   Tensor x("x", i32, {N}), h("h", i32, {V});
-  h.first(0);                        // a result that is updated needs a first value
+  h.first(0);  // a result that is updated needs a first value
   h.update({n}, x(n) >= 0)(x(n)) += 1;
   return Kernel("histogram", {V, x}, {h});
 }
@@ -29,14 +30,14 @@ Kernel grouped_linear() {
 
 Kernel decayed_sum() {
   Tensor x("x", T, {N}), decay("decay", f32), y("y", T, {N});
-  decay.otherwise(0.9);              // a scalar with a default
+  decay.otherwise(0.9);  // a scalar with a default
   y(n) = sum(i.at_most(n), x(i) * prod(j.above(i).at_most(n), decay));
   return Kernel("decayed_sum", {x, decay}, {y});
 }
 
 Kernel quantize() {
-  Dim L("L", 32);                    // 32 unless the caller says otherwise
-  Type U("U", f8e4m3);               // and so for the type
+  Dim L("L", 32);       // 32 unless the caller says otherwise
+  Type U("U", f8e4m3);  // and so for the type
   Tensor x("x", T, {M, K}), q("q", U, {M, K}), scale("scale", f32, {M, K / L});
   scale(m, n) = max(max(j.below(L), abs(x(m, n * L + j))), 1e-12) / 448;
   q(m, k) = U(x(m, k) / scale(m, floor_div(k, L)));
@@ -45,7 +46,7 @@ Kernel quantize() {
 
 Kernel accumulate() {
   Tensor a("a", i8, {M, K}), b("b", i8, {N, K}), c("c", f32, {M, N}), acc = Tensor::local("acc");
-  c.inout();                         // on the right: its value before the kernel
+  c.inout();  // on the right: its value before the kernel
   acc(m, n).as(i32) = sum(k, a(m, k) * b(n, k));
   c(m, n) = c(m, n) + acc(m, n);
   return Kernel("accumulate", {dyn(M), a, b, c});

@@ -19,7 +19,7 @@ struct Error {
   std::string file;
   int64_t line = 0;
   int64_t column = 0;
-  std::string text;     // all of it with the source line and a caret, as the command line shows it
+  std::string text;  // all of it with the source line and a caret, as the command line shows it
 };
 
 // One or more, in the order of the text. Every independent error is there, not only the first.

@@ -1,11 +1,11 @@
 // Expressions of the notation in C++: dimensions, indices, ranges, operators, reductions, built-in functions.
 //
-// Nothing is computed here: an Expr is a tree, and what it means is docs/notation.md. Copies share the tree. An Index is
-// itself, whatever its name: two indices of one name may be nested and don't capture each other (the printed text names
-// the inner one n2). Dimensions and types are what they are called: two Dim("M") are the same.
+// Nothing is computed here: an Expr is a tree, and what it means is docs/notation.md. Copies share the tree. An Index
+// is itself, whatever its name: two indices of one name may be nested and don't capture each other (the printed text
+// names the inner one n2). Dimensions and types are what they are called: two Dim("M") are the same.
 //
-// Mistakes that C++ would let pass don't compile: `n / 2` of an index, `lo <= n < hi`. Everything else is found when the
-// kernel is checked, with the codes of the text.
+// Mistakes that C++ would let pass don't compile: `n / 2` of an index, `lo <= n < hi`. Everything else is found when
+// the kernel is checked, with the codes of the text.
 #pragma once
 
 #include <concepts>
@@ -31,6 +31,9 @@
 
 namespace quern {
 
+class DimExpr;
+class Index;
+
 namespace internal {
 struct Expression;
 struct Access;
@@ -38,6 +41,8 @@ template <class N>
 concept Number = std::is_arithmetic_v<N>;
 template <class N>
 concept Whole = std::integral<N> && !std::same_as<N, bool>;
+template <class N>
+concept WholeDivisor = Whole<N> || std::derived_from<N, DimExpr> || std::same_as<N, Index>;
 }  // namespace internal
 
 inline constexpr double inf = std::numeric_limits<double>::infinity();
@@ -120,11 +125,11 @@ class Index : public Expr {
   // For use inside a function: its name gives way where a tensor of the kernel has it.
   static Index fresh(std::string_view name);
 
-  Range below(const Expr& hi) const;                       // n < hi
-  Range at_most(const Expr& hi) const;                     // n <= hi
-  Range between(const Expr& lo, const Expr& hi) const;     // lo <= n < hi
-  Lower from(const Expr& lo) const;                        // lo <= n …
-  Lower above(const Expr& lo) const;                       // lo < n …
+  Range below(const Expr& hi) const;                    // n < hi
+  Range at_most(const Expr& hi) const;                  // n <= hi
+  Range between(const Expr& lo, const Expr& hi) const;  // lo <= n < hi
+  Lower from(const Expr& lo) const;                     // lo <= n …
+  Lower above(const Expr& lo) const;                    // lo < n …
 
  private:
   friend struct internal::Access;
@@ -192,8 +197,7 @@ DimExpr operator/(const DimExpr& a, const DimExpr& b);
 DimExpr floor_div(const DimExpr& a, const DimExpr& b);
 
 // `n / 2` in a subscript would be a real number, and in C++ it looks like a whole one.
-template <class N>
-  requires internal::Whole<N> || std::derived_from<N, DimExpr> || std::same_as<N, Index>
+template <internal::WholeDivisor N>
 Expr operator/(const Index& n, const N& by) QUERN_DELETED("floor_div(n, by); Expr(n) / by divides as reals");
 
 Condition operator<(const Expr& a, const Expr& b);
@@ -210,13 +214,13 @@ Condition between(const Expr& x, const Expr& lo, const Expr& hi);
 
 // `lo <= n < hi` compares a truth with hi, in C++.
 template <class T>
-void operator<(const Condition& chain, const T& hi) QUERN_DELETED("between(x, lo, hi), or n.between(lo, hi) for a range");
+void operator<(const Condition& chain, const T& hi) QUERN_DELETED("between(x, lo, hi); n.between(lo, hi)");
 template <class T>
-void operator<=(const Condition& chain, const T& hi) QUERN_DELETED("between(x, lo, hi), or n.between(lo, hi) for a range");
+void operator<=(const Condition& chain, const T& hi) QUERN_DELETED("between(x, lo, hi); n.between(lo, hi)");
 template <class T>
-void operator>(const Condition& chain, const T& lo) QUERN_DELETED("between(x, lo, hi), or n.between(lo, hi) for a range");
+void operator>(const Condition& chain, const T& lo) QUERN_DELETED("between(x, lo, hi); n.between(lo, hi)");
 template <class T>
-void operator>=(const Condition& chain, const T& lo) QUERN_DELETED("between(x, lo, hi), or n.between(lo, hi) for a range");
+void operator>=(const Condition& chain, const T& lo) QUERN_DELETED("between(x, lo, hi); n.between(lo, hi)");
 
 // a if c, else b; only that one is evaluated.
 Expr if_else(const Expr& c, const Expr& a, const Expr& b);
@@ -239,14 +243,12 @@ Expr min(const Expr& a, const Expr& b);
 Expr max_of(const std::vector<Expr>& values);  // of one or more
 Expr min_of(const std::vector<Expr>& values);
 template <std::convertible_to<Expr>... More>
-  requires(sizeof...(More) > 0)
-Expr max(const Expr& a, const Expr& b, const More&... more) {
-  return max_of({a, b, Expr(more)...});
+Expr max(const Expr& a, const Expr& b, const Expr& c, const More&... more) {
+  return max_of({a, b, c, Expr(more)...});
 }
 template <std::convertible_to<Expr>... More>
-  requires(sizeof...(More) > 0)
-Expr min(const Expr& a, const Expr& b, const More&... more) {
-  return min_of({a, b, Expr(more)...});
+Expr min(const Expr& a, const Expr& b, const Expr& c, const More&... more) {
+  return min_of({a, b, c, Expr(more)...});
 }
 
 // --- Built-in functions, of one number unless said; real results are f32, f64 if an operand is. ---

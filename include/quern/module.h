@@ -26,7 +26,7 @@ struct ParseOptions {
 
 class Module {
  public:
-  const std::vector<Kernel>& kernels() const;  // in the order of the text, without those of imports
+  const std::vector<Kernel>& kernels() const;       // in the order of the text, without those of imports
   const Kernel* find(std::string_view name) const;  // null if there is none; lives as long as a copy of the module
 
  private:

@@ -14,10 +14,10 @@ Expr gelu(const Expr& x);       // exact, by erf
 Expr gelu_tanh(const Expr& x);  // GPT-2's approximation
 Expr softplus(const Expr& x);   // log(1 + exp(x)), without overflow
 Expr clamp(const Expr& x, const Expr& lo, const Expr& hi);
-Expr soft_cap(const Expr& x, const Expr& cap);   // cap * tanh(x / cap)
-Expr logaddexp(const Expr& a, const Expr& b);    // log(exp(a) + exp(b)), without overflow
-Expr uniform(const Expr& seed, const Expr& i);   // in (0, 1), for counter i
-Expr gumbel(const Expr& seed, const Expr& i);    // -log(-log(uniform(seed, i)))
+Expr soft_cap(const Expr& x, const Expr& cap);  // cap * tanh(x / cap)
+Expr logaddexp(const Expr& a, const Expr& b);   // log(exp(a) + exp(b)), without overflow
+Expr uniform(const Expr& seed, const Expr& i);  // in (0, 1), for counter i
+Expr gumbel(const Expr& seed, const Expr& i);   // -log(-log(uniform(seed, i)))
 
 // One value for the whole range.
 Expr count(const Ranges& over, const Expr& c);      // how often c holds: an integer
@@ -29,6 +29,6 @@ Expr logsumexp(const Ranges& over, const Expr& x);  // -inf over an empty or ful
 Expr softmax(const Ranges& over, const Expr& x);  // 0 in a fully masked row
 Expr rmsnorm(const Ranges& over, const Expr& x, const Expr& eps);
 Expr layernorm(const Ranges& over, const Expr& x, const Expr& eps);
-Expr rank(const Ranges& over, const Expr& x);     // place in descending order, the first of equals first: an integer
+Expr rank(const Ranges& over, const Expr& x);  // place in descending order, the first of equals first: an integer
 
 }  // namespace quern

@@ -108,11 +108,10 @@ class Arguments {
   Arguments& scalar(std::string_view name, N value) {
     return whole(name, static_cast<int64_t>(value));
   }
-  // Where a result is to be written, besides Outcome::outputs; for an inout tensor also where it is read, unless `tensor`
-  // says otherwise. It may overlap no parameter (but its own) and no other output: E708.
+  // Where a result is to be written, besides Outcome::outputs; for an inout tensor also where it is read, unless
+  // `tensor` says otherwise. It may overlap no parameter (but its own) and no other output: E708.
   Arguments& output(std::string_view name, const View& view);
   template <class E>
-    requires(!std::is_const_v<E>)
   Arguments& output(std::string_view name, std::span<E> data, const std::vector<int64_t>& shape) {
     return sized_output(name, {data.data(), element_type<E>(), shape, {}}, static_cast<int64_t>(data.size()));
   }
@@ -131,14 +130,14 @@ class Arguments {
 // A result, or an inout tensor after the kernel: row-major, no gaps.
 struct Output {
   std::string name;
-  Type type = f32;                  // never a variable
+  Type type = f32;  // never a variable
   std::vector<int64_t> shape;
   std::vector<std::byte> data;
-  std::vector<double> bound;        // absolute, one an element; empty for integers, bools, and without Options::bounds
+  std::vector<double> bound;  // absolute, one an element; empty for integers, bools, and without Options::bounds
 
-  int64_t size() const;             // elements
-  double real(int64_t i) const;     // element i in row-major order, exact but for i64 beyond 2^53
-  int64_t integer(int64_t i) const; // of an integer or bool tensor; of a real one truncated
+  int64_t size() const;              // elements
+  double real(int64_t i) const;      // element i in row-major order, exact but for i64 beyond 2^53
+  int64_t integer(int64_t i) const;  // of an integer or bool tensor; of a real one truncated
 
   template <class N>
   std::vector<N> values() const {

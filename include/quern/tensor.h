@@ -6,8 +6,8 @@
 //
 // A definition is recorded with its tensor, and belongs to the kernel that lists the tensor (or reads the local); where
 // the Kernel is made, before or after, doesn't matter. A Tensor is a handle: copies are the same tensor. Results,
-// inout tensors and locals belong to one kernel; plain parameters and indices may serve several. The objects of a kernel
-// are for one thread at a time until it is compiled.
+// inout tensors and locals belong to one kernel; plain parameters and indices may serve several. The objects of a
+// kernel are for one thread at a time until it is compiled.
 #pragma once
 
 #include <concepts>
@@ -30,8 +30,7 @@ struct TensorState;
 class Subscript {
  public:
   Subscript(const Range& range) : range_(range) {}
-  template <class T>
-    requires std::convertible_to<const T&, Expr>
+  template <std::convertible_to<Expr> T>
   Subscript(const T& value) : value_(value) {}
 
  private:
@@ -69,8 +68,7 @@ class Ref {
 // for[…] or for[… if c]: what is written with computed subscripts, or over ranges that the left side doesn't bind.
 class Update {
  public:
-  template <class... S>
-    requires(std::convertible_to<const S&, Subscript> && ...)
+  template <std::convertible_to<Subscript>... S>
   Ref operator()(const S&... subscripts) const {
     return at({Subscript(subscripts)...});
   }
@@ -103,8 +101,7 @@ class Tensor {
   // A parameter that the kernel also writes. On the right it is its value before the kernel.
   Tensor& inout();
 
-  template <class... S>
-    requires(std::convertible_to<const S&, Subscript> && ...)
+  template <std::convertible_to<Subscript>... S>
   Ref operator()(const S&... subscripts) const {
     return at({Subscript(subscripts)...});
   }

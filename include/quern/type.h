@@ -52,7 +52,7 @@ inline constexpr Type i8{Type::Fixed{"i8"}};
 inline constexpr Type i4{Type::Fixed{"i4"}};  // two a byte
 inline constexpr Type u32{Type::Fixed{"u32"}};
 inline constexpr Type u8{Type::Fixed{"u8"}};
-inline constexpr Type u4{Type::Fixed{"u4"}};           // two a byte
+inline constexpr Type u4{Type::Fixed{"u4"}};         // two a byte
 inline constexpr Type boolean{Type::Fixed{"bool"}};  // one byte, true if not 0
 
 }  // namespace quern

@@ -10,6 +10,8 @@ namespace quern::internal {
 
 Errors errors_of(const Diagnostics& diagnostics);
 
-inline std::unexpected<Errors> refuse(const Diagnostics& diagnostics) { return std::unexpected(errors_of(diagnostics)); }
+inline std::unexpected<Errors> refuse(const Diagnostics& diagnostics) {
+  return std::unexpected(errors_of(diagnostics));
+}
 
 }  // namespace quern::internal

@@ -1,6 +1,6 @@
 // Kernels: printing and checking what was recorded. A recorded kernel has no text, so its errors would have no place;
-// it gets one by printing: the printed text, parsed, is the same tree with places, and that tree is checked. So messages
-// for embedded kernels have a line and a caret, those of a run as well.
+// it gets one by printing: the printed text, parsed, is the same tree with places, and that tree is checked. So
+// messages for embedded kernels have a line and a caret, those of a run as well.
 #include "quern/kernel.h"
 
 #include <algorithm>

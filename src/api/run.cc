@@ -36,7 +36,8 @@ ArgumentsState::Number number(const expr::NodePtr& node) {
     case expr::Op::kInf: return INFINITY;
     case expr::Op::kNeg: {
       ArgumentsState::Number positive = number(node->args[0]);
-      if (const auto* whole = std::get_if<int64_t>(&positive)) return static_cast<int64_t>(0 - static_cast<uint64_t>(*whole));
+      if (const auto* whole = std::get_if<int64_t>(&positive))
+        return static_cast<int64_t>(0 - static_cast<uint64_t>(*whole));
       return -std::get<double>(positive);
     }
     default: return NAN;
@@ -67,7 +68,8 @@ std::optional<uint64_t> encode(ScalarType type, const ArgumentsState::Number& n)
 // What the command line would advise is said in C++.
 void advise(Diagnostics& errors) {
   for (Diagnostic& d : errors) {
-    if (d.code == Code::E701) d.remedy = "arguments.dimension(\"" + d.message.substr(0, d.message.find(' ')) + "\", ...)";
+    if (d.code == Code::E701)
+      d.remedy = "arguments.dimension(\"" + d.message.substr(0, d.message.find(' ')) + "\", ...)";
     if (d.code == Code::E709) d.remedy = "convert the array, or choose the type with arguments.type(...)";
     if (d.code == Code::E717) d.remedy = "leave the dimension out, or give an array of that size";
   }
@@ -108,19 +110,25 @@ class Runner {
   const expr::Tensor* find(const std::string& name) const { return program_.find_tensor(Symbol(name)); }
 
   void unknown(const std::string& name, std::string remedy) {
-    errors_.push_back(diagnose(Code::E712, {}, {{"kernel", program_.name.str()}, {"n", name}})
-                          .with_remedy(std::move(remedy)));
+    errors_.push_back(
+        diagnose(Code::E712, {}, {{"kernel", program_.name.str()}, {"n", name}}).with_remedy(std::move(remedy)));
   }
 
-  // Names that bind doesn't see: scalars and outputs.
+  // Names that bind doesn't see: scalars and outputs; and types that are none.
   void names() {
+    auto fixed = [&](const Type& type) {
+      if (internal::element_type(type).variable) report(Code::E106, {}, {{"n", std::string(type.name())}});
+    };
+    for (const auto& [name, tensor] : arguments_.tensors) fixed(tensor.view.type);
+    for (const auto& [name, out] : arguments_.outputs) fixed(out.view.type);
+    for (const auto& [name, type] : arguments_.types) fixed(type);
     for (const auto& [name, value] : arguments_.scalars) {
       const expr::Tensor* t = find(name);
       if (!t || t->role == expr::Role::kResult) {
         unknown(name, "scalar() is for the kernel's scalar parameters");
       } else if (!t->scalar()) {
-        errors_.push_back(diagnose(Code::E713, t->span, {{"n", name}})
-                              .with_remedy("arguments.tensor(\"" + name + "\", ...)"));
+        errors_.push_back(
+            diagnose(Code::E713, t->span, {{"n", name}}).with_remedy("arguments.tensor(\"" + name + "\", ...)"));
       }
     }
     for (const auto& [name, out] : arguments_.outputs) {
@@ -171,8 +179,9 @@ class Runner {
   std::optional<Strided> look(const expr::Tensor& t, const ConstView& v, std::optional<int64_t> have) {
     const std::string& name = t.name.str();
     if (!v.strides.empty() && v.strides.size() != v.shape.size()) {
-      Diagnostic d = diagnose(Code::E704, t.span,
-                              {{"x", name}, {"r", std::to_string(v.shape.size())}, {"k", std::to_string(v.strides.size())}});
+      Diagnostic d =
+          diagnose(Code::E704, t.span,
+                   {{"x", name}, {"r", std::to_string(v.shape.size())}, {"k", std::to_string(v.strides.size())}});
       d.message = name + " has " + std::to_string(v.shape.size()) + " dimensions and " +
                   std::to_string(v.strides.size()) + " strides";
       errors_.push_back(std::move(d));
@@ -230,7 +239,8 @@ class Runner {
       store_bits(type, copies_[t].data(), 0, *bits);
     } else {
       Diagnostic d = diagnose(Code::E703, tensor.span, {{"x", tensor.name.str()}});
-      d.remedy = "arguments." + std::string(tensor.scalar() ? "scalar" : "tensor") + "(\"" + tensor.name.str() + "\", ...)";
+      d.remedy =
+          "arguments." + std::string(tensor.scalar() ? "scalar" : "tensor") + "(\"" + tensor.name.str() + "\", ...)";
       errors_.push_back(std::move(d));
       return;
     }
@@ -296,10 +306,10 @@ class Runner {
   const expr::Program& program_;
   const ArgumentsState& arguments_;
   expr::Binding binding_;
-  std::vector<expr::View> views_;                 // for each tensor of the program
-  std::vector<std::optional<Strided>> inputs_;    // where it is read
-  std::vector<std::optional<Strided>> targets_;   // where it is to be written
-  std::vector<std::vector<std::byte>> copies_;    // rows without gaps, and scalars
+  std::vector<expr::View> views_;                // for each tensor of the program
+  std::vector<std::optional<Strided>> inputs_;   // where it is read
+  std::vector<std::optional<Strided>> targets_;  // where it is to be written
+  std::vector<std::vector<std::byte>> copies_;   // rows without gaps, and scalars
   Diagnostics errors_;
 };
 

@@ -36,8 +36,8 @@ class Names {
       case lang::TokenKind::kLower:
       case lang::TokenKind::kUpper:
         if ((tokens.tokens[0].kind == lang::TokenKind::kUpper) == upper) return;
-        return report(diagnose(
-            Code::E104, {}, {{"what", std::string(what)}, {"n", name.str()}, {"case", std::string(wanted)}}));
+        return report(
+            diagnose(Code::E104, {}, {{"what", std::string(what)}, {"n", name.str()}, {"case", std::string(wanted)}}));
       case lang::TokenKind::kKeyword:
       case lang::TokenKind::kReduction:
       case lang::TokenKind::kType: return report(diagnose(Code::E112, {}, {{"n", name.str()}}));

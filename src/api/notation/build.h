@@ -8,7 +8,7 @@ namespace quern::internal {
 
 struct Built {
   expr::Kernel kernel;
-  Diagnostics faults;         // names that are none (E101, E103, E104, E112), expressions that are too deep or too large
+  Diagnostics faults;  // names that are none (E101, E103, E104, E112), expressions that are too deep or too large
   std::vector<Symbol> reads;  // tensors and locals that definitions read
 };
 

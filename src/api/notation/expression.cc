@@ -175,8 +175,7 @@ Expr Expr::real(double value) {
 Dim::Dim(std::string_view name) : DimExpr(named<DimExpr>(Op::kUpper, name)), name_(&Symbol(name).str()) {}
 Dim::Dim(std::string_view name, int64_t otherwise) : Dim(name) { otherwise_ = otherwise; }
 
-Index::Index(std::string_view name)
-    : Index(leaf<Index>(expr::make_index(internal::new_index(false), Symbol(name)))) {}
+Index::Index(std::string_view name) : Index(leaf<Index>(expr::make_index(internal::new_index(false), Symbol(name)))) {}
 
 Index Index::fresh(std::string_view name) {
   return leaf<Index>(expr::make_index(internal::new_index(true), Symbol(name)));

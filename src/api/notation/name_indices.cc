@@ -15,8 +15,8 @@ using expr::Node;
 using expr::NodePtr;
 using expr::Op;
 
-// Does the index occur at all, also in the brackets of a call (whose value may depend on it)? Shadowed occurrences count
-// too: a name more than needed does no harm.
+// Does the index occur at all, also in the brackets of a call (whose value may depend on it)? Shadowed occurrences
+// count too: a name more than needed does no harm.
 bool mentions(const NodePtr& node, IndexId id, std::unordered_set<const Node*>& seen) {
   if (!node || !seen.insert(node.get()).second) return false;
   if (node->op == Op::kIndex) return node->id == id;

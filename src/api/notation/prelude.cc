@@ -1,5 +1,5 @@
-// The prelude's functions: calls by name, which the checker expands by their text (lang/prelude.qn). A test compares the
-// two lists.
+// The prelude's functions: calls by name, which the checker expands by their text (lang/prelude.qn). A test compares
+// the two lists.
 #include "quern/prelude.h"
 
 #include <algorithm>

@@ -25,8 +25,9 @@ Expr Type::operator()(const Expr& x) const {
 Expr cast(const Type& type, const Expr& x) { return type(x); }
 
 expr::ElementType internal::element_type(const Type& type) {
-  if (type.variable()) return {.variable = Symbol(type.name())};
-  return {.scalar = *parse_type(type.name()), .variable = {}};
+  auto fixed = parse_type(type.name());
+  if (type.variable() || !fixed) return {.variable = Symbol(type.name())};
+  return {.scalar = *fixed, .variable = {}};
 }
 
 }  // namespace quern

@@ -1,5 +1,5 @@
-// The law of the embedding: a kernel written in C++ prints as the text that means it, character by character, and checks
-// to the same program.
+// The law of the embedding: a kernel written in C++ prints as the text that means it, character by character, and
+// checks to the same program.
 #include <gtest/gtest.h>
 
 #include <filesystem>

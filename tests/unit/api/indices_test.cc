@@ -148,18 +148,17 @@ TEST(Functions, AtRefusesACallThatHasAValueForEach) {
   auto checked = Kernel("f", {x}, {y}).check();
   ASSERT_FALSE(checked);
   EXPECT_EQ(checked.error().front().code, "E602");
-  EXPECT_EQ(checked.error().front().remedy,
-            "give its value a name, p(n) = softmax(n, ...), and read that elsewhere");
+  EXPECT_EQ(checked.error().front().remedy, "give its value a name, p(n) = softmax(n, ...), and read that elsewhere");
 }
 
 // Every function of the prelude is there, and those that give a value for each index are known.
 TEST(Prelude, HasItsFunctions) {
   Tensor x("x", f32, {N}), e("e", f32), seed("seed", i64);
   std::vector<Expr> calls = {
-      sq(x(n)),        relu(x(n)),           sigmoid(x(n)),       silu(x(n)),          gelu(x(n)),
-      gelu_tanh(x(n)), softplus(x(n)),       clamp(x(n), 0, 1),   soft_cap(x(n), 30),  logaddexp(x(n), e),
-      uniform(seed, n), gumbel(seed, n),     count(m, x(m) > 0),  mean(m, x(m)),       var(m, x(m)),
-      rank(n, x(n)),   rmsnorm(n, x(n), e),  softmax(n, x(n)),    logsumexp(m, x(m)),  layernorm(n, x(n), e)};
+      sq(x(n)),         relu(x(n)),          sigmoid(x(n)),      silu(x(n)),         gelu(x(n)),
+      gelu_tanh(x(n)),  softplus(x(n)),      clamp(x(n), 0, 1),  soft_cap(x(n), 30), logaddexp(x(n), e),
+      uniform(seed, n), gumbel(seed, n),     count(m, x(m) > 0), mean(m, x(m)),      var(m, x(m)),
+      rank(n, x(n)),    rmsnorm(n, x(n), e), softmax(n, x(n)),   logsumexp(m, x(m)), layernorm(n, x(n), e)};
   std::set<std::string> called;
   Tensor y("y", f32, {N});
   Expr total = 0;

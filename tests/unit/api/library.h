@@ -1,5 +1,5 @@
-// Kernels of kernels/*.qn written in C++, and the names that they share. embedded_library_test.cc compares each with its
-// text.
+// Kernels of kernels/*.qn written in C++, and the names that they share. embedded_library_test.cc compares each with
+// its text.
 #pragma once
 
 #include <vector>
@@ -14,8 +14,8 @@ inline const Type T("T");
 inline const Dim B("B"), C("C"), D("D"), E("E"), F("F"), G("G"), H("H"), K("K"), L("L"), M("M"), N("N"), P("P"), Q("Q"),
     R("R"), S("S"), U("U"), V("V"), W("W"), X("X");
 
-inline const Index b("b"), c("c"), d("d"), e("e"), f("f"), g("g"), h("h"), i("i"), j("j"), k("k"), m("m"), n("n"), r("r"),
-    s("s"), t("t"), v("v");
+inline const Index b("b"), c("c"), d("d"), e("e"), f("f"), g("g"), h("h"), i("i"), j("j"), k("k"), m("m"), n("n"),
+    r("r"), s("s"), t("t"), v("v");
 
 std::vector<Kernel> products();    // library_products.cc
 std::vector<Kernel> attentions();  // library_attention.cc

@@ -121,8 +121,7 @@ Kernel attention_backward() {
 Kernel paged_attention() {
   Tensor q("q", T, {S, H, D}), kp("kp", T, {P, L, G, D}), vp("vp", T, {P, L, G, E}), page("page", i32, {S, C});
   Tensor length("length", i32, {S}), o("o", T, {S, H, E}), s = Tensor::local("s"), p = Tensor::local("p");
-  s(i, h, n.below(length(i))) =
-      sum(d, q(i, h, d) * kp(page(i, floor_div(n, L)), n % L, head_group(), d) / sqrt(D));
+  s(i, h, n.below(length(i))) = sum(d, q(i, h, d) * kp(page(i, floor_div(n, L)), n % L, head_group(), d) / sqrt(D));
   p(i, h, n) = softmax(n, s(i, h, n));
   o(i, h, e) = sum(n, p(i, h, n) * vp(page(i, floor_div(n, L)), n % L, head_group(), e));
   return Kernel("paged_attention", {q, kp, vp, page, length}, {o});
@@ -159,9 +158,14 @@ Kernel rope_interleaved() {
 }  // namespace
 
 std::vector<Kernel> attentions() {
-  return {attention(),       attention_bounded(),  attention_cross(),    attention_softcap(), attention_alibi(),
-          attention_sink(),  attention_document(), attention_varlen(),   attention_lse(),     attention_relative(),
-          paged_attention(), cache_append(),       attention_backward(), rope(),              rope_interleaved()};
+  return {attention(),          attention_bounded(),
+          attention_cross(),    attention_softcap(),
+          attention_alibi(),    attention_sink(),
+          attention_document(), attention_varlen(),
+          attention_lse(),      attention_relative(),
+          paged_attention(),    cache_append(),
+          attention_backward(), rope(),
+          rope_interleaved()};
 }
 
 }  // namespace quern::library

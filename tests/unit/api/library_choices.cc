@@ -103,8 +103,20 @@ Kernel concat() {
 }  // namespace
 
 std::vector<Kernel> choices() {
-  return {greedy(),           sample(), min_p(),       top_k(),   cumulative_sum(), histogram(),          linear_attention(),
-          gated_recurrence(), adam(),   global_norm(), dropout(), embedding(),      embedding_backward(), concat()};
+  return {greedy(),
+          sample(),
+          min_p(),
+          top_k(),
+          cumulative_sum(),
+          histogram(),
+          linear_attention(),
+          gated_recurrence(),
+          adam(),
+          global_norm(),
+          dropout(),
+          embedding(),
+          embedding_backward(),
+          concat()};
 }
 
 }  // namespace quern::library

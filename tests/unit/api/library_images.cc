@@ -14,8 +14,8 @@ Kernel conv2d_strided() {
   Tensor x("x", T, {B, H, W, C}), w("w", T, {R, S, C, K});
   Tensor y("y", T, {B, floor_div(H + 2 * P - R, U) + 1, floor_div(W + 2 * P - S, U) + 1, K});
   Expr row = i * U + r - P, column = j * U + s - P;
-  y(b, i, j, k) = sum({r, s, c}, w(r, s, c, k) * if_else(between(row, 0, H) && between(column, 0, W),
-                                                         x(b, row, column, c), 0));
+  y(b, i, j, k) =
+      sum({r, s, c}, w(r, s, c, k) * if_else(between(row, 0, H) && between(column, 0, W), x(b, row, column, c), 0));
   return Kernel("conv2d_strided", {U, P, x, w}, {y});
 }
 

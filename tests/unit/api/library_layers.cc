@@ -108,7 +108,7 @@ Kernel distillation() {
 }  // namespace
 
 std::vector<Kernel> layers() {
-  return {rms_norm(), add_rms_norm(), layer_norm(), norm_linear(),   swiglu(),        geglu(),
+  return {rms_norm(), add_rms_norm(), layer_norm(),    norm_linear(),    swiglu(),        geglu(),
           moe(),      route(),        expert_starts(), grouped_linear(), cross_entropy(), distillation()};
 }
 

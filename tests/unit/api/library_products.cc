@@ -116,9 +116,9 @@ Kernel quantize_fp8() {
 }  // namespace
 
 std::vector<Kernel> products() {
-  return {matmul(),        linear(),        batched_matmul(), linear_gelu_residual(), qkv(),
-          gemm(),          lora(),          int8_matmul(),    matmul_bf16_operands(), quantize_int8(),
-          int4_linear(),   nvfp4_linear(),  quantize_fp8(),   int4_linear_shuffled(), fp8_block_linear()};
+  return {matmul(),      linear(),       batched_matmul(), linear_gelu_residual(), qkv(),
+          gemm(),        lora(),         int8_matmul(),    matmul_bf16_operands(), quantize_int8(),
+          int4_linear(), nvfp4_linear(), quantize_fp8(),   int4_linear_shuffled(), fp8_block_linear()};
 }
 
 }  // namespace quern::library

@@ -55,7 +55,8 @@ TEST(Module, KernelsOutliveIt) {
 TEST(Module, AnEmptyTextHasNoKernels) { EXPECT_TRUE(parse("")->kernels().empty()); }
 
 TEST(Module, ErrorsHavePlaceRemedyAndText) {
-  auto module = parse("kernel f(x: T[N]) -> y: T[N] {\n  y[n] = x[n] + x[k]\n  z[n] = x\n}\n", {.name = "f.qn", .library = {}});
+  auto module =
+      parse("kernel f(x: T[N]) -> y: T[N] {\n  y[n] = x[n] + x[k]\n  z[n] = x\n}\n", {.name = "f.qn", .library = {}});
   ASSERT_FALSE(module);
   ASSERT_EQ(module.error().size(), 2u) << module.error().text();
   const Error& e = module.error().front();

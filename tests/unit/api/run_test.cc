@@ -77,7 +77,7 @@ TEST(Run, WithoutBounds) {
 TEST(Run, ATypeVariableIsWhatTheArgumentsSay) {
   std::vector<uint16_t> half = {0x3f80, 0x4000};  // bf16 1, 2
   Outcome run = ran(compiled("kernel f(x: T[N]) -> y: T[N] { y[n] = x[n] / 3 }"),
-                Arguments().tensor("x", ConstView{half.data(), bf16, {2}}));
+                    Arguments().tensor("x", ConstView{half.data(), bf16, {2}}));
   EXPECT_EQ(run.outputs[0].type, bf16);
   EXPECT_EQ(run.outputs[0].data.size(), 4u);
   EXPECT_EQ(run.outputs[0].real(1), round_to(ScalarType::bf16, 2.0 / 3));
@@ -135,7 +135,8 @@ TEST(Run, ScalarsAreConverted) {
   Arguments args = Arguments().tensor("x", in(a), {6}).scalar("i", 100).scalar("b", true);
   EXPECT_EQ(ran(program, args).outputs[0].values<float>()[0], 100.5f);
   args.scalar("r", 1.0 / 3).scalar("i", 2.0);
-  EXPECT_EQ(ran(program, args).outputs[0].values<float>()[0], static_cast<float>(3 + round_to(ScalarType::f16, 1.0 / 3)));
+  EXPECT_EQ(ran(program, args).outputs[0].values<float>()[0],
+            static_cast<float>(3 + round_to(ScalarType::f16, 1.0 / 3)));
   args.scalar("b", false);
   EXPECT_EQ(ran(program, args).outputs[0].values<float>()[0], 1.0f);
   refused(program, Arguments(args).scalar("i", 128), "E714", "i is a scalar of i8, the argument is 128");
@@ -158,8 +159,9 @@ TEST(Run, DimensionsAndTypesOfTheCaller) {
 }
 
 TEST(Run, NothingOfASizeOfZero) {
-  Outcome run = ran(compiled(kMatmul), Arguments().tensor("a", std::span<const float>(), {2, 0})
-                                       .tensor("b", std::span<const float>(), {0, 2}));
+  Outcome run =
+      ran(compiled(kMatmul),
+          Arguments().tensor("a", std::span<const float>(), {2, 0}).tensor("b", std::span<const float>(), {0, 2}));
   EXPECT_EQ(run.outputs[0].values<float>(), (Floats{0, 0, 0, 0}));
 }
 
@@ -174,6 +176,7 @@ TEST(Run, ArgumentsThatDoNotFit) {
           "b: shape (3, 3) has 9 elements, the argument has 6");
   refused(program, Arguments(args).tensor("b", ConstView{b.data(), f32, {3, 2}, {1}}), "E704",
           "b has 2 dimensions and 1 strides");
+  refused(program, Arguments(args).tensor("b", ConstView{b.data(), Type("T"), {3, 2}}), "E106", "'T' is not a type");
   refused(program, Arguments(args).tensor("b", ConstView{nullptr, f32, {3, 2}}), "E703", "argument b is missing");
   refused(program, Arguments(args).tensor("b", ConstView{b.data(), f32, {3, 2}, {INT64_MAX, 1}}), "E710",
           "the strides of b overflows: dimensions and sizes have 63 bits");
@@ -192,7 +195,8 @@ TEST(Run, OutputsThatDoNotFit) {
   Arguments args = Arguments().tensor("a", in(a), {2, 3}).tensor("b", in(b), {3, 2});
   Floats c(4), big(9);
   std::vector<double> wide(4);
-  refused(program, Arguments(args).output("c", std::span(wide), {2, 2}), "E709", "c: expected f32, the argument is f64");
+  refused(program, Arguments(args).output("c", std::span(wide), {2, 2}), "E709",
+          "c: expected f32, the argument is f64");
   refused(program, Arguments(args).output("c", std::span(c), {4}), "E704", "c has 1 dimensions, expected 2");
   refused(program, Arguments(args).output("c", std::span(big), {3, 3}), "E705",
           "c: its shape is (2, 2), the buffer has (3, 3)");
@@ -203,7 +207,8 @@ TEST(Run, OutputsThatDoNotFit) {
 }
 
 TEST(Run, ResultsMustNotOverlapParameters) {
-  Program program = compiled("kernel f(x: f32[N], z: f32[N]) -> (y: f32[N], w: f32[N]) {\n y[n] = x[n]\n w[n] = z[n]\n}");
+  Program program =
+      compiled("kernel f(x: f32[N], z: f32[N]) -> (y: f32[N], w: f32[N]) {\n y[n] = x[n]\n w[n] = z[n]\n}");
   Floats memory(12, 1), other(3);
   auto at = [&](int64_t offset, int64_t stride = 1) { return View{memory.data() + offset, f32, {3}, {stride}}; };
   auto read = [&](int64_t offset, int64_t stride = 1) { return ConstView{memory.data() + offset, f32, {3}, {stride}}; };

@@ -8,15 +8,25 @@ namespace quern {
 namespace {
 
 template <class A, class B>
-concept Divides = requires(const A& a, const B& b) { a / b; };
+concept Divides = requires(const A& a, const B& b) {
+  a / b;
+};
 template <class A, class B>
-concept FloorDivides = requires(const A& a, const B& b) { floor_div(a, b); };
+concept FloorDivides = requires(const A& a, const B& b) {
+  floor_div(a, b);
+};
 template <class A, class B, class C>
-concept Chains = requires(const A& a, const B& b, const C& c) { a <= b < c; };
+concept Chains = requires(const A& a, const B& b, const C& c) {
+  a <= b < c;
+};
 template <class A, class B, class C>
-concept ChainsDown = requires(const A& a, const B& b, const C& c) { a > b >= c; };
+concept ChainsDown = requires(const A& a, const B& b, const C& c) {
+  a > b >= c;
+};
 template <class A>
-concept IsTrue = requires(const A& a) { a ? 1 : 0; };
+concept IsTrue = requires(const A& a) {
+  a ? 1 : 0;
+};
 
 // Index / int would be a real subscript: floor_div.
 static_assert(!Divides<Index, int>);

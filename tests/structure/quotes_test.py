@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Is the code that a page shows the code that the tests build and run?
 
-usage: check_quotes.py PAGE EXAMPLES_FOLDER
+usage: quotes_test.py PAGE EXAMPLES_FOLDER
 
 Every ```cpp block of the page must stand, line for line, in one of the folder's .cc files, and every ```text block in
 one of expected/*.txt. The exit code is 1 if one doesn't. Standard library only.
