@@ -67,6 +67,10 @@ std::optional<std::string> nearest(std::string_view word, std::span<const std::s
   return best;
 }
 
+std::string counted(size_t count, std::string_view thing) {
+  return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
+}
+
 std::string join(std::span<const std::string> parts, std::string_view separator) {
   std::string out;
   for (size_t i = 0; i < parts.size(); ++i) {
@@ -74,6 +78,15 @@ std::string join(std::span<const std::string> parts, std::string_view separator)
     out += parts[i];
   }
   return out;
+}
+
+std::optional<Diagnostic> not_utf8(const Source& source) {
+  auto bad = invalid_utf8(source.text());
+  if (!bad) return std::nullopt;
+  auto at = static_cast<uint32_t>(*bad);
+  auto byte = static_cast<unsigned char>(source.text()[*bad]);
+  return diagnose(Code::E114, {&source, at, at + 1},
+                  {{"byte", fmt::format("0x{:02x}", byte)}, {"offset", std::to_string(*bad)}});
 }
 
 Result<SourcePtr> read_source(const std::string& path) {
@@ -107,12 +120,7 @@ Result<SourcePtr> read_source(const std::string& path) {
   ::close(file);
   if (why) return refuse(*why);
   SourcePtr source = Source::make(path, std::move(text));
-  if (auto bad = invalid_utf8(source->text())) {
-    auto at = static_cast<uint32_t>(*bad);
-    auto byte = static_cast<unsigned char>(source->text()[*bad]);
-    return fail(diagnose(Code::E114, {source.get(), at, at + 1},
-                         {{"byte", fmt::format("0x{:02x}", byte)}, {"offset", std::to_string(*bad)}}));
-  }
+  if (auto bad = not_utf8(*source)) return fail(std::move(*bad));
   return source;
 }
 

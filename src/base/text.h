@@ -19,7 +19,13 @@ std::optional<size_t> invalid_utf8(std::string_view text);
 // to be what was meant: at most a third of its length. Ties go to the first.
 std::optional<std::string> nearest(std::string_view word, std::span<const std::string> candidates);
 
+// "1 subscript", "2 subscripts".
+std::string counted(size_t count, std::string_view thing);
+
 std::string join(std::span<const std::string> parts, std::string_view separator);
+
+// E114 if the text is not UTF-8.
+std::optional<Diagnostic> not_utf8(const Source& source);
 
 // A whole source file; E117 if it can't be read, is not a regular file (or a pipe), or is over 256 MiB; E114 if it is
 // not UTF-8.

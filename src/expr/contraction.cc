@@ -141,7 +141,8 @@ std::optional<Contraction> contraction(const Program& program, const Binding& bi
   std::set<ScalarType> types;
   value_types(program, binding, sum->args[0], types);
   bool bf16 = types.contains(ScalarType::bf16), f16 = types.contains(ScalarType::f16);
-  if (bf16 != f16 && (out.computed[0] || out.computed[1])) out.rounds_to = bf16 ? ScalarType::bf16 : ScalarType::f16;
+  bool wide = types.contains(ScalarType::f64);  // what is done in f64 does not go through 16 bits
+  if (!wide && bf16 != f16 && (out.computed[0] || out.computed[1])) out.rounds_to = bf16 ? ScalarType::bf16 : ScalarType::f16;
   return out;
 }
 

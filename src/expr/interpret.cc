@@ -112,7 +112,7 @@ class Run {
       std::ranges::fill(s.real, real);
       std::ranges::fill(s.integer, integer);
     }
-    for (size_t i = 0; i < s.magnitude.size(); ++i) s.magnitude[i] = std::fabs(s.real[i]);
+    for (size_t i = 0; i < s.magnitude.size(); ++i) s.magnitude[i] = std::isfinite(s.real[i]) ? std::fabs(s.real[i]) : 0;
   }
 
   static void constant(const NodePtr& node, double& real, int64_t& integer) {
@@ -128,7 +128,7 @@ class Run {
       case Op::kNeg:
         constant(node->args[0], real, integer);
         real = -real;
-        integer = -integer;
+        integer = static_cast<int64_t>(-static_cast<uint64_t>(integer));
         return;
       default: return;
     }
@@ -202,7 +202,10 @@ class Run {
     bool sure = true;
     if (plan.filter) {
       Bool keep = evaluator.boolean(*plan.filter);
-      if (!keep.v) return;
+      if (!keep.v) {
+        if (!keep.sure && options_.bounds) instead(plan, evaluator);
+        return;
+      }
       sure = keep.sure;
     }
     const std::vector<int64_t>& size = shape(plan.update->tensor);
@@ -210,7 +213,7 @@ class Run {
     bool inside = true;
     for (size_t d = 0; d < plan.subscripts.size(); ++d) {
       Int at = evaluator.integer(*plan.subscripts[d]);
-      sure &= at.e == 0;
+      if (at.e > 0) doubt_all(plan);
       if (at.v < 0 || at.v >= size[d]) {
         const Node& node = *plan.update->subscripts[d];
         evaluator.report(Code::E803, node, static_cast<int>(d),
@@ -225,6 +228,26 @@ class Run {
     auto element = static_cast<int64_t>(linear);
     if (!plan.update->add) once(u, evaluator, element);
     put(plan, evaluator, element, sure);
+  }
+
+  // An instance that an implementation may let pass the filter although the truth does not.
+  void instead(const UpdatePlan& plan, Evaluator& evaluator) {
+    const std::vector<int64_t>& size = shape(plan.update->tensor);
+    Store& s = memory_.stores[static_cast<size_t>(plan.update->tensor)];
+    evaluator.quietly(true);
+    int64_t element = 0;
+    for (size_t d = 0; d < plan.subscripts.size() && element >= 0; ++d) {
+      Int at = evaluator.integer(*plan.subscripts[d]);
+      if (at.e > 0) doubt_all(plan);
+      element = at.v < 0 || at.v >= size[d] ? -1 : element * size[d] + at.v;
+    }
+    evaluator.quietly(false);
+    if (element >= 0) s.bound[static_cast<size_t>(element)] = kInfinity;
+  }
+
+  // A write that may go elsewhere leaves nothing certain.
+  void doubt_all(const UpdatePlan& plan) {
+    std::ranges::fill(memory_.stores[static_cast<size_t>(plan.update->tensor)].bound, kInfinity);
   }
 
   // A scatter with '=' writes each element at most once, over all definitions of its tensor.
@@ -264,48 +287,56 @@ class Run {
   }
 
   void put(const UpdatePlan& plan, Evaluator& evaluator, int64_t linear, bool sure) {
-    Store& s = memory_.stores[static_cast<size_t>(plan.update->tensor)];
+    auto t = static_cast<size_t>(plan.update->tensor);
+    Store& s = memory_.stores[t];
     auto at = static_cast<size_t>(linear);
+    bool add = plan.update->add;
     double e = 0;
     if (!s.real.empty()) {
       Real x = evaluator.number(*plan.value);
       e = x.e;
-      if (plan.update->add) {
-        s.real[at] += x.v;
-        if (!s.count.empty()) {
-          s.magnitude[at] += std::fabs(x.v);
-          ++s.count[at];
-        }
-      } else {
-        s.real[at] = x.v;
+      s.real[at] = add ? s.real[at] + x.v : x.v;
+      if (add && !s.count.empty()) {
+        // A term in f64 is rounded on its way into a sum in f32.
+        if (plan.value->unit == kDouble && type(t) != ScalarType::f64) e = rounded(x.v, e, kSingle, true).e;
+        if (std::isfinite(x.v)) s.magnitude[at] += std::fabs(x.v);
+        ++s.count[at];
       }
     } else if (plan.value->kind == Kind::kBool) {
       Bool b = evaluator.boolean(*plan.value);
       s.integer[at] = b.v;
-      e = b.sure ? 0 : kInfinity;
+      e = b.sure ? 0 : 1;
     } else {
       Int x = evaluator.integer(*plan.value);
-      s.integer[at] = plan.update->add ? static_cast<int64_t>(static_cast<uint64_t>(s.integer[at]) + static_cast<uint64_t>(x.v)) : x.v;
+      s.integer[at] = add ? static_cast<int64_t>(static_cast<uint64_t>(s.integer[at]) + static_cast<uint64_t>(x.v)) : x.v;
       e = x.e;
     }
     if (s.bound.empty()) return;
     if (!sure) e = kInfinity;
-    s.bound[at] = plan.update->add ? s.bound[at] + e : e;
+    s.bound[at] = add || s.bound[at] == kInfinity ? s.bound[at] + e : e;
   }
 
   // After its last update a result is rounded to its type, once; reads see it so.
   void finish(size_t t) {
     Store& s = memory_.stores[t];
     ScalarType to = type(t);
-    double unit = to == ScalarType::f64 ? 0x1p-53 : 0x1p-24;
+    double unit = to == ScalarType::f64 ? kDouble : kSingle;
     for (size_t i = 0; i < s.real.size(); ++i) {
       Real x{s.real[i], s.bound.empty() ? 0 : s.bound[i]};
-      if (!s.count.empty()) x.e += s.count[i] * unit * s.magnitude[i];
+      if (!s.count.empty() && s.count[i] > 0) {
+        double most = s.magnitude[i] + x.e;
+        bool overflow = !(most < kInfinity) || (unit == kSingle && most > kLargestSingle);
+        x.e = overflow ? kInfinity : std::isfinite(x.v) ? x.e + 1.01 * s.count[i] * unit * most : 0;
+      }
       x = monotone(x, [&](double v) { return round_to(to, v); });
       s.real[i] = x.v;
       if (!s.bound.empty()) s.bound[i] = x.e;
     }
-    for (int64_t& v : s.integer) v = wrap_to(to, v);
+    for (size_t i = 0; i < s.integer.size(); ++i) {
+      Int x = wrapped(to, {s.integer[i], s.bound.empty() ? 0 : s.bound[i]});
+      s.integer[i] = x.v;
+      if (!s.bound.empty()) s.bound[i] = x.e;
+    }
   }
 
   Output encode(size_t t) {
@@ -318,7 +349,7 @@ class Run {
       uint64_t bits = is_real(t) ? encode_real(type(t), s.real[i]) : encode_int(type(t), s.integer[i]);
       store_bits(type(t), out.data.data(), static_cast<int64_t>(i), bits);
     }
-    if (is_real(t)) out.bound = std::move(s.bound);
+    out.bound = std::move(s.bound);
     return out;
   }
 

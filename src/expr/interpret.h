@@ -29,7 +29,10 @@ struct InterpretOptions {
 struct Output {
   int32_t tensor = -1;
   std::vector<std::byte> data;  // row-major, of the bound type; 4-bit types two a byte
-  std::vector<double> bound;    // absolute, one an element; empty for integers, bools and without `bounds`
+  // How far an implementation may be off, absolute, one an element; infinite where it may have anything, an infinity or
+  // a NaN too. 0 of an integer or a bool: exact (an argmax whose values tie within rounding is not). Empty without
+  // `bounds`.
+  std::vector<double> bound;
 };
 
 struct Interpreted {

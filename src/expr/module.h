@@ -58,6 +58,7 @@ struct Definition {
   };
   std::vector<Left> left;
   std::optional<ElementType> type;
+  Span type_span;
   bool add = false;                    // +=
   NodePtr value;                       // null: the text was damaged here, which has been reported
   Span span;
@@ -91,12 +92,15 @@ struct Function {
   bool braces = false;
   std::vector<Definition> definitions;  // of locals, in braces
   NodePtr value;
+  Comments return_comments;                                // in braces: above and behind `return`
+  std::vector<std::vector<std::string>> closing_comments;  // below it
   Span span;
   Comments comments;
 };
 
 struct Constant {
   Symbol name;
+  Span name_span;
   NodePtr value;
   Span span;
   Comments comments;
@@ -113,6 +117,7 @@ using Item = std::variant<Import, Constant, Function, Kernel>;
 struct Module {
   SourcePtr source;  // what all spans point into; null for an embedded kernel
   std::vector<Item> items;
+  std::vector<Symbol> damaged;  // functions and constants whose text can't be read
   std::vector<std::vector<std::string>> closing_comments;
 };
 

@@ -3,76 +3,85 @@
 namespace quern::expr {
 namespace {
 
-// The larger change of an increasing function at the ends of [x - e, x + e].
+// A result below f32's normal numbers may be 0: units of elementary functions flush.
+Real flushed(Real r, double u) {
+  double most = std::fabs(r.v) + r.e;
+  if (u == kSingle && std::fabs(r.v) - r.e < kLeastNormal) r.e += std::min(most, kLeastNormal);
+  return r;
+}
+
+// What a monotone function makes of [low, high] around x, and its own error.
 template <class F>
-double spread(F f, double x, double e, double v) {
-  if (e == 0) return 0;
-  double up = f(x + e) - v, down = v - f(x - e);
-  double out = std::max(std::fabs(up), std::fabs(down));
-  return std::isnan(out) ? kInfinity : out;
+Real monotone_function(F f, Real x, double low, double high, double u, int units) {
+  double v = f(x.v);
+  if (unbounded(x)) return {v, kInfinity};
+  double e = 0;
+  if (x.e > 0) {
+    double a = f(low), b = f(high);
+    if (!std::isfinite(v)) return {v, (std::isnan(a) && std::isnan(b)) || (a == v && b == v) ? 0 : kInfinity};
+    e = std::max(std::fabs(a - v), std::fabs(b - v));
+    if (!(e < kInfinity)) return {v, kInfinity};
+  }
+  if (!std::isfinite(v)) return {v, 0};
+  Real r = rounded(v, e, u, true, units);
+  return units > 1 ? flushed(r, u) : r;
 }
 
 }  // namespace
 
-Real elementary(Op op, Real x, double u) {
-  double own = row(op).error * u;
+Real elementary(Op op, Real x, double u, bool nonnegative) {
+  int units = row(op).error;
+  double low = x.v - x.e, high = x.v + x.e;
+  if (nonnegative) low = std::max(low, 0.0);
+  auto apply = [&](auto f) { return monotone_function(f, x, low, high, u, units); };
   switch (op) {
-    case Op::kExp: {
-      double v = std::exp(x.v);
-      // Below f32's smallest numbers an implementation gives 0.
-      return settled(v, (x.e == 0 ? 0 : v * std::expm1(x.e)) + v * own + (v < 0x1p-126 && u > 0x1p-50 ? v : 0), u);
-    }
-    case Op::kExp2: {
-      double v = std::exp2(x.v);
-      return settled(v, (x.e == 0 ? 0 : v * std::expm1(x.e * 0.6931471805599453)) + v * own + (v < 0x1p-126 && u > 0x1p-50 ? v : 0), u);
-    }
-    case Op::kLog: {
-      double v = std::log(x.v);
-      if (x.e > 0 && x.e >= x.v) return settled(v, kInfinity, u);
-      return settled(v, (x.e == 0 ? 0 : -std::log1p(-x.e / x.v)) + std::fabs(v) * own, u);
-    }
-    case Op::kLog2: {
-      double v = std::log2(x.v);
-      if (x.e > 0 && x.e >= x.v) return settled(v, kInfinity, u);
-      return settled(v, (x.e == 0 ? 0 : -std::log1p(-x.e / x.v) * 1.4426950408889634) + std::fabs(v) * own, u);
-    }
-    case Op::kSqrt: {
-      double v = std::sqrt(x.v);
-      double e = x.e == 0 ? 0 : v - std::sqrt(std::max(0.0, x.v - x.e));
-      if (x.e > 0 && x.v < x.e) e = std::max(e, std::sqrt(x.v + x.e) - v);
-      return settled(v, e + v * own, u);
-    }
-    case Op::kRsqrt: {
-      double v = 1 / std::sqrt(x.v);
-      if (x.e > 0 && x.e >= x.v) return settled(v, kInfinity, u);
-      return settled(v, (x.e == 0 ? 0 : 1 / std::sqrt(x.v - x.e) - v) + v * own, u);
-    }
-    case Op::kSin: return settled(std::sin(x.v), std::min(x.e, 2.0) + own, u);
-    case Op::kCos: return settled(std::cos(x.v), std::min(x.e, 2.0) + own, u);
-    case Op::kTanh: {
-      double v = std::tanh(x.v);
-      return settled(v, spread([](double t) { return std::tanh(t); }, x.v, x.e, v) + std::fabs(v) * own, u);
-    }
-    case Op::kErf: {
-      double v = std::erf(x.v);
-      return settled(v, spread([](double t) { return std::erf(t); }, x.v, x.e, v) + std::fabs(v) * own, u);
+    case Op::kExp: return apply([](double t) { return std::exp(t); });
+    case Op::kExp2: return apply([](double t) { return std::exp2(t); });
+    case Op::kLog: return apply([](double t) { return std::log(t); });
+    case Op::kLog2: return apply([](double t) { return std::log2(t); });
+    case Op::kSqrt: return apply([](double t) { return std::sqrt(t); });
+    case Op::kRsqrt:
+      if (x.v == 0 && !nonnegative) return {1 / std::sqrt(x.v), kInfinity};  // of either sign, as the zero is
+      return apply([](double t) { return 1 / std::sqrt(t); });
+    case Op::kTanh: return apply([](double t) { return std::tanh(t); });
+    case Op::kErf: return apply([](double t) { return std::erf(t); });
+    case Op::kSin:
+    case Op::kCos: {
+      // Absolute near its zeros, as an implementation that reduces the argument in f32 has it.
+      double v = op == Op::kSin ? std::sin(x.v) : std::cos(x.v);
+      if (unbounded(x)) return {v, kInfinity};
+      return {v, std::isfinite(x.v) ? std::min(x.e, 2.0) + units * u : 0};
     }
     default: return {std::numeric_limits<double>::quiet_NaN(), 0};
   }
 }
 
-Real power(Real x, Real y, double u) {
+Real power(Real x, Real y, double u, bool nonnegative) {
   double v = std::pow(x.v, y.v);
-  double own = row(Op::kPow).error * u;
-  double e = 0;
-  if (x.e > 0 || y.e > 0) {
-    if (x.e > 0 && x.e >= std::fabs(x.v)) return settled(v, kInfinity, u);
-    // log(x^y) = y log x: its change bounds the relative change of the power.
-    double change = (std::fabs(y.v) + y.e) * (x.e == 0 ? 0 : -std::log1p(-x.e / std::fabs(x.v)));
-    if (y.e > 0) change += y.e * std::fabs(std::log(std::fabs(x.v)));
-    e = std::fabs(v) * std::expm1(change);
+  int units = row(Op::kPow).error;
+  if (unbounded(x) || unbounded(y)) return {v, kInfinity};
+  if (x.e == 0 && y.e == 0) {
+    bool doubtful = std::isinf(v) && std::isfinite(x.v) && std::isfinite(y.v);  // overflow, or a zero of either sign
+    return std::isfinite(v) ? flushed(rounded(v, 0, u, true, units), u) : Real{v, doubtful ? kInfinity : 0};
   }
-  return settled(v, e + std::fabs(v) * own + (std::fabs(v) < 0x1p-126 && u > 0x1p-50 ? std::fabs(v) : 0), u);
+  if (!std::isfinite(v) || !std::isfinite(x.v) || !std::isfinite(y.v)) return {v, kInfinity};
+  double low = x.v - x.e, high = x.v + x.e, e = 0;
+  if (nonnegative) low = std::max(low, 0.0);
+  if (low >= 0) {
+    // Monotone in each argument: the extremes are at corners, or at x = 1 of either side, where all powers meet.
+    for (double a : {low, high}) {
+      for (double b : {y.v - y.e, y.v + y.e}) e = std::max(e, std::fabs(std::pow(a, b) - v));
+    }
+  } else if (y.e == 0 && y.v == std::floor(y.v)) {
+    if (y.v < 0 && zero_possible(x)) return {v, kInfinity};
+    double far = std::fabs(x.v) + x.e, near = std::max(0.0, std::fabs(x.v) - x.e);
+    e = std::max(std::fabs(std::pow(far, y.v) - std::fabs(v)), std::fabs(std::pow(near, y.v) - std::fabs(v)));
+    if (zero_possible(x)) e += std::fabs(v);  // of either sign
+  } else {
+    return {v, kInfinity};  // a negative number to a power that is not whole is NaN
+  }
+  if (!(e < kInfinity)) return {v, kInfinity};
+  return flushed(rounded(v, e, u, true, units), u);
 }
 
 Real rounded_whole(Op op, Real x) {

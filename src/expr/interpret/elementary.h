@@ -7,8 +7,9 @@
 
 namespace quern::expr {
 
-Real elementary(Op op, Real x, double u);
-Real power(Real x, Real y, double u);
+// `nonnegative`: the argument is so in every implementation, whatever its bound says.
+Real elementary(Op op, Real x, double u, bool nonnegative = false);
+Real power(Real x, Real y, double u, bool nonnegative = false);
 Real rounded_whole(Op op, Real x);  // floor, ceil, round, abs
 
 }  // namespace quern::expr

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 
 #include "base/philox.h"
 #include "expr/interpret/elementary.h"
@@ -41,6 +42,17 @@ double decoded(ScalarType type, uint64_t bits) {
   }
 }
 
+// A 64-bit integer as a double that rounds once more like the integer itself: where it isn't exact, to odd.
+Real whole_value(Int a, ScalarType to) {
+  auto v = static_cast<double>(a.v);
+  bool exact = v < 0x1p63 && static_cast<int64_t>(v) == a.v;
+  if (exact || to == ScalarType::f64) return {v, a.e};
+  auto bits = std::bit_cast<uint64_t>(v);
+  bool larger = v >= 0x1p63 || static_cast<int64_t>(v) > a.v;
+  if (larger == (v > 0)) bits -= 1;  // toward zero
+  return {std::bit_cast<double>(bits | 1), a.e};
+}
+
 }  // namespace
 
 Evaluator::Evaluator(const Plan& plan, const Memory& memory)
@@ -72,10 +84,7 @@ Real Evaluator::number(const Step& s) {
   if (s.kind == Kind::kReal) return real(s);
   Int i = integer(s);
   auto v = static_cast<double>(i.v);
-  constexpr double kExact = 1 << 24;
-  double e = i.e;
-  if (s.unit != 0x1p-53 && std::fabs(v) > kExact) e += rounding(v, s.unit);
-  return {v, e};
+  return s.unit == kDouble ? Real{v, i.e} : rounded(v, i.e, s.unit, false);
 }
 
 Evaluator::Slot Evaluator::evaluate(const Step& s) {
@@ -113,8 +122,7 @@ void Evaluator::fill(const Step& s, Slot& into) {
       switch (s.op) {
         case Op::kInteger: into.integer = {s.integer, 0}; return;
         case Op::kReal: {
-          bool exact = s.unit == 0x1p-53 || static_cast<double>(static_cast<float>(s.real)) == s.real;
-          into.real = {s.real, exact ? 0 : rounding(s.real, s.unit)};
+          into.real = {s.real, s.unit == kDouble ? 0 : std::fabs(static_cast<double>(static_cast<float>(s.real)) - s.real)};
           return;
         }
         case Op::kInf: into.real = {kInfinity, 0}; return;
@@ -156,12 +164,15 @@ void Evaluator::fill(const Step& s, Slot& into) {
         return;
       }
       Bool b = boolean(*s.args[1]);
-      into.boolean = {b.v, a.sure && b.sure};
+      // Where a could be otherwise, the result is what a alone would decide.
+      into.boolean = {b.v, b.sure && (a.sure || b.v == (s.op == Op::kOr))};
       return;
     }
     case Family::select: into = select(s); return;
-    case Family::function: into.real = elementary(s.op, number(*s.args[0]), s.unit); return;
-    case Family::function2: into.real = power(number(*s.args[0]), number(*s.args[1]), s.unit); return;
+    case Family::function: into.real = elementary(s.op, number(*s.args[0]), s.unit, s.args[0]->nonnegative); return;
+    case Family::function2:
+      into.real = power(number(*s.args[0]), number(*s.args[1]), s.unit, s.args[0]->nonnegative);
+      return;
     case Family::rounding:
       if (s.kind == Kind::kInt) {
         Int a = integer(*s.args[0]);
@@ -263,20 +274,19 @@ Int Evaluator::whole_arithmetic(const Step& s) {
 
 Evaluator::Slot Evaluator::extremum(const Step& s) {
   Slot out;
-  if (s.kind == Kind::kInt) out.integer = {};
   bool max = s.op == Op::kMaxOf;
-  for (size_t i = 0; i < s.args.size(); ++i) {
-    if (s.kind == Kind::kInt) {
-      Int a = integer(*s.args[i]);
-      bool better = i == 0 || (max ? a.v > out.integer.v : a.v < out.integer.v);
-      out.integer = {better ? a.v : out.integer.v, std::max(a.e, out.integer.e)};
-      continue;
-    }
-    Real a = number(*s.args[i]);
-    bool better = i == 0 || std::isnan(a.v) || (!std::isnan(out.real.v) && (max ? a.v > out.real.v : a.v < out.real.v));
-    out.real = {better ? a.v : out.real.v, std::max(a.e, out.real.e)};
+  if (s.kind == Kind::kReal) {
+    Extreme extreme(max);
+    for (const Step* arg : s.args) extreme.take(number(*arg));
+    out.real = extreme.value();
+    return out;
   }
-  if (s.kind == Kind::kReal && !std::isfinite(out.real.v)) out.real.e = 0;
+  out.integer = integer(*s.args[0]);
+  for (size_t i = 1; i < s.args.size(); ++i) {
+    Int a = integer(*s.args[i]);
+    bool better = max ? a.v > out.integer.v : a.v < out.integer.v;
+    out.integer = {better ? a.v : out.integer.v, std::max(a.e, out.integer.e)};
+  }
   return out;
 }
 
@@ -304,9 +314,7 @@ Evaluator::Slot Evaluator::select(const Step& s) {
   bool outside = std::exchange(failed_, failed_before);
   --quiet_;
   if (s.kind == Kind::kReal) {
-    double apart = std::fabs(instead.real.v - out.real.v) + instead.real.e;
-    out.real.e = outside || std::isnan(apart) ? kInfinity : std::max(out.real.e, apart);
-    if (instead.real.v == out.real.v) out.real.e = outside ? kInfinity : std::max(out.real.e, instead.real.e);
+    out.real = outside ? Real{out.real.v, kInfinity} : either(out.real, instead.real);
   } else if (s.kind == Kind::kInt) {
     double apart = std::fabs(static_cast<double>(instead.integer.v) - static_cast<double>(out.integer.v));
     out.integer.e = outside ? kInfinity : std::max(out.integer.e, apart + instead.integer.e);
@@ -320,8 +328,7 @@ Evaluator::Slot Evaluator::cast(const Step& s) {
   Slot out;
   const Step& arg = *s.args[0];
   if (s.kind == Kind::kReal) {
-    Real a = number(arg);
-    if (arg.kind == Kind::kInt) a.e = integer(arg).e;
+    Real a = arg.kind == Kind::kInt ? whole_value(integer(arg), s.type) : number(arg);
     out.real = monotone(a, [&](double v) { return round_to(s.type, v); });
   } else if (s.kind == Kind::kBool) {
     if (arg.kind == Kind::kBool) {
@@ -341,8 +348,7 @@ Evaluator::Slot Evaluator::cast(const Step& s) {
     Bool a = boolean(arg);
     out.integer = {a.v ? wrap_to(s.type, 1) : 0, a.sure ? 0.0 : 1.0};
   } else {
-    Int a = integer(arg);
-    out.integer = {wrap_to(s.type, a.v), a.e};
+    out.integer = wrapped(s.type, integer(arg));
   }
   return out;
 }
@@ -503,7 +509,7 @@ Evaluator::Slot Evaluator::local(const Step& s) {
       if (l.type) out.real = monotone(out.real, [&](double v) { return round_to(*l.type, v); });
     } else if (l.kind == Kind::kInt) {
       out.integer = integer(*l.value);
-      if (l.type) out.integer.v = wrap_to(*l.type, out.integer.v);
+      if (l.type) out.integer = wrapped(*l.type, out.integer);
     } else {
       out.boolean = boolean(*l.value);
     }

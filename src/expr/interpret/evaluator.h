@@ -4,6 +4,7 @@
 #include <cstring>
 #include <map>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -52,6 +53,7 @@ class Evaluator {
     bool sure;
   };
   Ends ends(const Range& r);
+  void quietly(bool on) { quiet_ += on ? 1 : -1; }  // evaluating for a bound only: nothing is reported
 
   // "i = 3, n = 7": the indices that `node` depends on, as they are now.
   std::string where(const Node& node) const;
@@ -100,6 +102,7 @@ class Evaluator {
   int64_t whole_divide(const Step& s, int64_t a, int64_t b);
 
   // reduce.cc
+  void cut(const Range& r, const Node& place, std::string_view which, int64_t bound, int64_t index);
   Slot reduce(const Step& s);
   template <class Body>
   bool loop(const Step& s, size_t depth, Body&& body);
@@ -108,7 +111,7 @@ class Evaluator {
   Slot extreme(const Step& s, bool max);
   Slot position(const Step& s, bool max);
   Slot quantifier(const Step& s, bool all);
-  Real contracted(const SumParts& parts, double unit);
+  Real contracted(const SumParts& parts, double unit, double& largest);
 
   const Plan& plan_;
   const Memory& memory_;

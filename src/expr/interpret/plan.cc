@@ -9,7 +9,6 @@
 namespace quern::expr {
 namespace {
 
-constexpr double kSingle = 0x1p-24, kDouble = 0x1p-53;
 constexpr int kMaxEvaluationDepth = 10000;
 
 class Planner {
@@ -34,6 +33,9 @@ class Planner {
       UpdatePlan p;
       p.update = &u;
       p.ranges = ranges(u.binders, {});
+      if (!u.filter) {
+        for (Range& r : p.ranges) limit_by_left(r, u);
+      }
       if (u.filter) p.filter = step(u.filter);
       for (const NodePtr& s : u.subscripts) p.subscripts.push_back(step(s));
       p.value = step(u.value);
@@ -57,8 +59,7 @@ class Planner {
       r.slot = b.id;
       if (b.lo) r.lo = step(b.lo);
       r.hi = step(b.hi);
-      r.place = b.hi.get();
-      if (r.hi->op != Op::kInteger) {
+      if (r.hi->op != Op::kInteger || (r.lo && r.lo->op != Op::kInteger)) {
         for (const NodePtr& node : body) limit(r, node);
       }
       out.push_back(r);
@@ -84,6 +85,19 @@ class Planner {
     if (family == Family::logic) return limit(r, node->args[0]);
     if (family == Family::reduction) return;  // may be over nothing
     for (const NodePtr& arg : node->args) limit(r, arg);
+  }
+
+  // The same of what an update writes, if every instance does.
+  void limit_by_left(Range& r, const Update& u) {
+    if (r.hi->op == Op::kInteger && (!r.lo || r.lo->op == Op::kInteger)) return;
+    for (size_t i = 0; i < u.subscripts.size(); ++i) {
+      const Node& s = *u.subscripts[i];
+      int64_t size = binding_.shapes[static_cast<size_t>(u.tensor)][i];
+      if (s.op != Op::kIndex || s.id != r.slot || (r.limit >= 0 && size >= r.limit)) continue;
+      r.limit = size;
+      r.limited_by = program_.tensors[static_cast<size_t>(u.tensor)].name;
+      r.limits_write = true;
+    }
   }
 
   const Step* step(const NodePtr& node) {
@@ -117,6 +131,7 @@ class Planner {
     for (const Step* arg : s.args) s.depth = std::max(s.depth, arg->depth + 1);
     for (const Range& r : s.ranges) s.depth = std::max({s.depth, r.hi->depth + 1, r.lo ? r.lo->depth + 1 : 0});
     precision(s, *node);
+    s.nonnegative = nonnegative(s);
     if (node->op == Op::kLocal) s.depth = std::max(s.depth, plan_.locals[node->id].depth + 1);
     Family family = row(*node).family;
     bool costly = family == Family::reduction;
@@ -126,13 +141,25 @@ class Planner {
       s.memo = plan_.memos++;
       for (IndexId id : free_indices(node)) s.free.push_back(id);
     }
-    if (node->op == Op::kSum) s.parts = sum_parts(node);
+    if (node->op == Op::kSum && s.unit == kSingle) s.parts = sum_parts(node);
     plan_.steps.push_back(std::move(s));
     return done_[node.get()] = &plan_.steps.back();
   }
 
   // Sizes meet numbers often (H // G): such operations are done once. Division by zero stays, to be reported.
   static void fold(Step& s) {
+    if (s.family == Family::negate && (s.args[0]->op == Op::kReal || s.args[0]->op == Op::kInteger)) {
+      const Step& arg = *s.args[0];
+      s.op = arg.op;
+      s.family = Family::literal;
+      if (s.op == Op::kReal) {
+        s.real = -arg.real;
+      } else {
+        s.integer = static_cast<int64_t>(-static_cast<uint64_t>(arg.integer));
+      }
+      s.args.clear();
+      return;
+    }
     if (s.family != Family::arithmetic || s.kind != Kind::kInt || s.args.size() != 2) return;
     if (s.args[0]->op != Op::kInteger || s.args[1]->op != Op::kInteger) return;
     int64_t a = s.args[0]->integer, b = s.args[1]->integer, out = 0;
@@ -178,20 +205,25 @@ class Planner {
       case Family::cast:
         s.type = binding_.type(node.type);
         s.unit = s.type == ScalarType::f64 ? kDouble : kSingle;
+        if (s.unit == kDouble) widen(s);
         return;
-      case Family::compare:
       case Family::logic:
       case Family::negation: return;
       default: break;
     }
-    if (s.kind != Kind::kReal) return;
+    bool compares = row(node).family == Family::compare;
+    if (s.kind != Kind::kReal && !compares) return;
     bool wide = false;
     for (size_t i = 0; i < s.args.size(); ++i) {
       bool condition = s.op == Op::kSelect && i == 1;
       wide |= !condition && s.args[i]->kind == Kind::kReal && s.args[i]->unit == kDouble;
     }
     if (!wide) return;
-    s.unit = kDouble;
+    if (!compares) s.unit = kDouble;
+    widen(s);
+  }
+
+  void widen(Step& s) {
     for (const Step*& arg : s.args) {
       if (arg->op != Op::kReal && arg->kind != Kind::kInt) continue;
       Step copy = *arg;
@@ -201,14 +233,58 @@ class Planner {
     }
   }
 
+  // No rounding makes a sum of squares negative, so its root is a number although its bound reaches below 0.
+  bool nonnegative(const Step& s) const {
+    auto arg = [&](size_t i) { return s.args[i]->nonnegative; };
+    auto all = [&] { return std::ranges::all_of(s.args, [](const Step* a) { return a->nonnegative; }); };
+    switch (s.op) {
+      case Op::kInteger: return s.integer >= 0;
+      case Op::kReal: return s.real >= 0;
+      case Op::kInf:
+      case Op::kExp:
+      case Op::kExp2:
+      case Op::kSqrt:
+      case Op::kRsqrt:
+      case Op::kAbs: return true;
+      case Op::kMul: return s.args[0] == s.args[1] || all();
+      case Op::kAdd:
+      case Op::kDiv:
+      case Op::kMinOf: return all();
+      case Op::kMaxOf: return std::ranges::any_of(s.args, [](const Step* a) { return a->nonnegative; });
+      case Op::kSelect: return arg(0) && arg(2);
+      case Op::kPow:
+      case Op::kFloor:
+      case Op::kCeil:
+      case Op::kRound:
+      case Op::kCast:
+      case Op::kWithin:
+      case Op::kSum:
+      case Op::kProd:
+      case Op::kMax:
+      case Op::kMin: return s.kind == Kind::kReal && arg(0);
+      case Op::kLocal: return s.kind == Kind::kReal && plan_.locals[static_cast<size_t>(s.target)].value->nonnegative;
+      default: return false;
+    }
+  }
+
+  // Only of sums for which the operands make a difference: rounded ones, and factors that may be taken out.
   const SumParts* sum_parts(const NodePtr& node) {
     auto c = contraction(program_, binding_, node);
-    if (!c || !c->rounds_to) return nullptr;
+    if (!c) return nullptr;
+    bool hoists = std::ranges::any_of(c->factors, &Contraction::Factor::hoisted);
+    if (!c->rounds_to && !hoists) return nullptr;
     SumParts parts;
-    parts.unit = unit_roundoff(*c->rounds_to);
-    parts.underflow = underflow_error(*c->rounds_to);
-    for (int k : {0, 1}) parts.computed[k] = c->computed[k];
-    for (const Contraction::Factor& f : c->factors) parts.factors[f.operand].emplace_back(step(f.value), f.inverse);
+    if (c->rounds_to) {
+      parts.unit = unit_roundoff(*c->rounds_to);
+      parts.underflow = underflow_error(*c->rounds_to);
+      parts.largest = largest(*c->rounds_to);
+    }
+    for (int k : {0, 1}) parts.computed[k] = c->computed[k] && c->rounds_to;
+    for (const Contraction::Factor& f : c->factors) {
+      parts.factors[f.operand].push_back({step(f.value), f.inverse, f.hoisted});
+    }
+    parts.product = node->args[0]->op == Op::kMul && c->factors.size() == 2 && parts.factors[0].size() == 1 &&
+                    c->factors[0].value == node->args[0]->args[0] && c->factors[1].value == node->args[0]->args[1];
     plan_.parts.push_back(std::move(parts));
     return &plan_.parts.back();
   }

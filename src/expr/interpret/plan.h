@@ -9,6 +9,7 @@
 
 #include "expr/bind.h"
 #include "expr/contraction.h"
+#include "expr/interpret/value.h"
 #include "expr/program.h"
 
 namespace quern::expr {
@@ -22,22 +23,30 @@ struct Range {
   // A bound by data is cut to the dimension in which the index surely stands bare, once a loop.
   int64_t limit = -1;        // -1: none
   Symbol limited_by;         // the tensor that has that dimension
-  const Node* place = nullptr;
+  bool limits_write = false; // … on the left of an update
 };
 
-struct SumParts {  // of a contraction whose operands may be rounded: the factors of each side
-  std::vector<std::pair<const Step*, bool>> factors[2];  // with `inverse`
+struct SumParts {  // of a contraction: the factors of each side
+  struct Factor {
+    const Step* value;
+    bool inverse;
+    bool hoisted;  // may be taken out of the sum, or of a block of it
+  };
+  std::vector<Factor> factors[2];
   bool computed[2] = {false, false};
-  double unit = 0;       // unit roundoff of the type
+  bool product = false;  // the body is the product of the two sides as they are
+  double unit = 0;       // unit roundoff of the type that computed sides may be rounded to; 0: none
   double underflow = 0;  // and its absolute error near zero
+  double largest = 0;    // and its largest number
 };
 
 struct Step {
   Op op = Op::kInteger;
   Family family = Family::literal;
   Kind kind = Kind::kInt;
-  double unit = 0x1p-24;      // roundoff of the precision this is done in
+  double unit = kSingle;      // roundoff of the precision this is done in
   ScalarType type{};          // of a cast; of what is read
+  bool nonnegative = false;   // a real that no rounding makes negative (or it is NaN)
   bool remembered = false;    // the last value is kept for the slots in `free`
   int memo = -1;
   int target = -1;            // slot, tensor or local

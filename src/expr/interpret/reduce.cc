@@ -2,6 +2,8 @@
 // max the least, min the greatest, any false, all true, argmax -1.
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "expr/interpret/evaluator.h"
 #include "expr/print.h"
 
@@ -9,16 +11,31 @@ namespace quern::expr {
 
 Evaluator::Ends Evaluator::ends(const Range& r) {
   Int lo = r.lo ? integer(*r.lo) : Int{0, 0}, hi = integer(*r.hi);
-  if (r.limit >= 0 && hi.v > r.limit && hi.v > lo.v) {
-    report(Code::E801, *r.place, 0,
-           {{"x", r.limited_by.str()},
-            {"e", plan_.program->indices[static_cast<size_t>(r.slot)].str()},
-            {"v", std::to_string(hi.v - 1)},
-            {"indices", "the end of its range " + print(std::make_shared<const Node>(*r.place)) + " = " + std::to_string(hi.v)},
-            {"d", std::to_string(r.limit)}});
-    hi.v = r.limit;
+  if (r.limit >= 0 && lo.v < hi.v) {
+    if (hi.v > r.limit) {
+      cut(r, *r.hi->node, "end", hi.v, hi.v - 1);
+      hi.v = r.limit;
+    }
+    if (lo.v < 0) {
+      cut(r, *r.lo->node, "start", lo.v, lo.v);
+      lo.v = 0;
+    }
   }
   return {lo.v, hi.v, lo.e + hi.e == 0};
+}
+
+// Data let a range leave the dimension in which its index stands: said once a loop.
+void Evaluator::cut(const Range& r, const Node& place, std::string_view which, int64_t bound, int64_t index) {
+  const std::string& name = plan_.program->indices[static_cast<size_t>(r.slot)].str();
+  std::string text = print(std::make_shared<const Node>(place));
+  std::string what = fmt::format("the {} of its range {} = {}", which, text, bound);
+  if (r.limits_write) {
+    report(Code::E803, place, -1,
+           {{"y", r.limited_by.str()}, {"v", fmt::format("{} = {}, {}", name, index, what)}, {"d", std::to_string(r.limit)}});
+  } else {
+    report(Code::E801, place, -1,
+           {{"x", r.limited_by.str()}, {"e", name}, {"v", std::to_string(index)}, {"indices", what}, {"d", std::to_string(r.limit)}});
+  }
 }
 
 // Calls body for every instance of the ranges; false if rounding may change which there are.
@@ -58,28 +75,41 @@ Evaluator::Slot Evaluator::reduce(const Step& s) {
   }
 }
 
-// Both operands of a contraction, and what rounding the computed ones once to 16 bits may change.
-Real Evaluator::contracted(const SumParts& parts, double unit) {
+// The product of all factors, with what rounding the computed operands once to 16 bits may change. Factors may be
+// grouped and taken out in many ways, so a partial product may be as large as all factors above 1 together (`largest`).
+Real Evaluator::contracted(const SumParts& parts, double unit, double& largest) {
   Real side[2];
+  double large[2] = {1, 1}, small = 1, taken[2] = {1, 1}, count = 0;
   for (int k : {0, 1}) {
     Real x{1, 0};
     bool first = true;
-    for (const auto& [step, inverse] : parts.factors[k]) {
-      Real f = number(*step);
-      x = inverse ? divide(x, f, unit) : first ? f : multiply(x, f, unit);
+    for (const SumParts::Factor& f : parts.factors[k]) {
+      Real y = number(*f.value);
+      x = f.inverse ? divide(x, y, unit) : first ? y : multiply(x, y, unit);
       first = false;
+      double high = std::fabs(y.v) + y.e, low = std::max(0.0, std::fabs(y.v) - y.e);
+      if (f.inverse) high = 1 / std::exchange(low, 1 / high);
+      large[k] *= std::max(1.0, high);
+      small *= std::min(1.0, low);
+      if (f.hoisted) taken[k] *= std::max(1.0, high);
+      ++count;
     }
     side[k] = x;
   }
   Real out = multiply(side[0], side[1], unit);
+  if (!std::isfinite(out.v)) return out;
+  largest = large[0] * large[1];
+  if (small < kLeastNormal) out.e += count * kHalfLeast * largest;
   for (int k : {0, 1}) {
-    if (!parts.computed[k] || !std::isfinite(out.v)) continue;
-    out.e += std::fabs(out.v) * parts.unit + std::fabs(side[1 - k].v) * parts.underflow;
+    if (!parts.computed[k]) continue;
+    double other = std::fabs(side[1 - k].v) + side[1 - k].e;
+    if (large[k] >= parts.largest) out.e = kInfinity;
+    out.e += (std::fabs(out.v) + out.e) * parts.unit + other * taken[k] * parts.underflow;
   }
+  if (std::isnan(out.e)) out.e = kInfinity;
   return out;
 }
 
-// Any order of n terms: (n - 1) roundings of the sum of magnitudes.
 Evaluator::Slot Evaluator::sum(const Step& s) {
   Slot out;
   const Step& body = *s.args[0];
@@ -94,18 +124,22 @@ Evaluator::Slot Evaluator::sum(const Step& s) {
     out.integer = {static_cast<int64_t>(total), sure ? e : kInfinity};
     return out;
   }
-  double total = 0, magnitude = 0, e = 0;
-  int64_t count = 0;
-  bool rounds = s.parts && memory_.bounds;
+  Total total;
+  const SumParts* parts = memory_.bounds ? s.parts : nullptr;
   bool sure = loop(s, 0, [&] {
-    Real x = rounds ? contracted(*s.parts, s.unit) : number(body);
-    total += x.v;
-    magnitude += std::fabs(x.v);
-    e += x.e;
-    ++count;
+    if (!parts) return total.take(number(body));
+    double largest = 0;
+    Real x = contracted(*parts, s.unit, largest);
+    if (!parts->product) {
+      // The factors may as well be multiplied as written; and the value is that, whether bounds are asked for or not.
+      Real written = number(body);
+      x = {written.v, std::max(x.e, written.e)};
+    }
+    total.take(x);
+    total.allow(largest);
   });
-  if (count > 1) e += static_cast<double>(count - 1) * s.unit * magnitude;
-  out.real = settled(total, sure ? e : kInfinity, s.unit);
+  out.real = total.value(s.unit);
+  if (!sure) out.real.e = kInfinity;
   return out;
 }
 
@@ -123,12 +157,23 @@ Evaluator::Slot Evaluator::product(const Step& s) {
     out.integer = {static_cast<int64_t>(total), sure ? e : kInfinity};
     return out;
   }
+  // In any order: partial products may be as large as all factors above 1 together, as small as all below 1.
   Real total{1, 0};
-  bool first = true;
+  double up = 1, down = 1, count = 0;
   bool sure = loop(s, 0, [&] {
     Real x = number(body);
-    total = std::exchange(first, false) ? x : multiply(total, x, s.unit);
+    total = count++ == 0 ? x : multiply(total, x, s.unit);
+    if (std::isfinite(x.v)) up *= std::max(1.0, std::fabs(x.v) + x.e);
+    double least = std::fabs(x.v) - x.e;
+    if (least > 0) down *= std::min(1.0, least);
   });
+  if (s.unit == kSingle && count > 1 && !std::isnan(total.v)) {
+    if (!(up <= kLargestSingle) || (std::isinf(total.v) && down < kLeastNormal)) {
+      total.e = kInfinity;
+    } else if (down < kLeastNormal) {
+      total.e += count * kHalfLeast * up;
+    }
+  }
   if (!sure) total.e = kInfinity;
   out.real = total;
   return out;
@@ -148,14 +193,10 @@ Evaluator::Slot Evaluator::extreme(const Step& s, bool max) {
     out.integer = best;
     return out;
   }
-  Real best{max ? -kInfinity : kInfinity, 0};
-  bool sure = loop(s, 0, [&] {
-    Real x = number(body);
-    bool better = std::isnan(x.v) || (!std::isnan(best.v) && (max ? x.v > best.v : x.v < best.v));
-    if (better) best.v = x.v;
-    best.e = std::max(best.e, x.e);
-  });
-  out.real = settled(best.v, sure ? best.e : kInfinity, s.unit);
+  Extreme best(max);
+  bool sure = loop(s, 0, [&] { best.take(number(body)); });
+  out.real = best.value();
+  if (!sure) out.real.e = kInfinity;
   return out;
 }
 
@@ -163,24 +204,41 @@ Evaluator::Slot Evaluator::extreme(const Step& s, bool max) {
 Evaluator::Slot Evaluator::position(const Step& s, bool max) {
   const Step& body = *s.args[0];
   const Range& r = s.ranges[0];
+  Slot out;
   int64_t best = -1;
+  if (body.kind == Kind::kInt) {
+    Int value;
+    double e = 0;
+    bool found = false;
+    bool sure = loop(s, 0, [&] {
+      Int x = integer(body);
+      e = std::max(e, x.e);
+      if (std::exchange(found, true) && !(max ? x.v > value.v : x.v < value.v)) return;
+      best = slots_[r.slot];
+      value = x;
+    });
+    out.integer = {best, sure && e == 0 ? 0 : kInfinity};
+    return out;
+  }
   Real value;
+  bool found = false, doubtful = false;
   double rival = -kInfinity;  // the most that any other one may be, of max (of min: of the negated values)
   bool sure = loop(s, 0, [&] {
     Real x = number(body);
+    if (found && std::isnan(value.v)) return;
+    doubtful |= unbounded(x);
     double key = max ? x.v : -x.v, old = max ? value.v : -value.v;
-    bool better = best < 0 || (!std::isnan(value.v) && (std::isnan(x.v) || key > old));
-    if (better) {
-      if (best >= 0 && value.e + x.e > 0) rival = std::max(rival, old + value.e);
+    if (!found || std::isnan(x.v) || key > old) {
+      if (found && value.e + x.e > 0) rival = std::max(rival, old + value.e);
+      found = true;
       best = slots_[r.slot];
       value = x;
     } else if (value.e + x.e > 0) {
       rival = std::max(rival, key + x.e);
     }
   });
-  Slot out;
   bool certain = std::isnan(value.v) || rival < (max ? value.v : -value.v) - value.e || rival == -kInfinity;
-  out.integer = {best, sure && certain ? 0 : kInfinity};
+  out.integer = {best, sure && certain && !doubtful ? 0 : kInfinity};
   return out;
 }
 

@@ -167,6 +167,14 @@ std::optional<std::vector<std::pair<Atom, int64_t>>> ProofScope::witness(const L
     at.emplace_back(atom, end);
   }
   if (value >= 0) return std::nullopt;
+  // The nearest place that is outside reads better than the farthest corner: each index steps back while it may.
+  for (auto& [atom, end] : at) {
+    int64_t c = goal.terms.at(atom), size = c < 0 ? -c : c;
+    const Interval& range = atoms_[atom].interval;
+    int64_t steps = std::min((-1 - value) / size, *range.hi - *range.lo);
+    end += c > 0 ? steps : -steps;
+    value += steps * size;
+  }
   return at;
 }
 
