@@ -74,6 +74,7 @@ struct Kernel {
   std::vector<Definition> definitions;
   std::vector<std::vector<std::string>> closing_comments;  // after the last definition
   bool damaged = false;  // some definition could not be read at all: names may be missing
+  bool faulty = false;   // its text has an error of any kind, which was reported
   Span span;
   Comments comments;
 };
@@ -117,7 +118,7 @@ using Item = std::variant<Import, Constant, Function, Kernel>;
 struct Module {
   SourcePtr source;  // what all spans point into; null for an embedded kernel
   std::vector<Item> items;
-  std::vector<Symbol> damaged;  // functions and constants whose text can't be read
+  std::vector<Symbol> damaged;  // functions and constants whose text has errors
   std::vector<std::vector<std::string>> closing_comments;
 };
 

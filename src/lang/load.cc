@@ -119,6 +119,7 @@ class Loader {
         functions.push_back(f->name);
       } else if (const auto* c = std::get_if<Constant>(&item)) {
         if (!claim(c->name, c->name_span, module, wins)) continue;
+        if (std::ranges::find(module.damaged, c->name) != module.damaged.end()) continue;
         auto value = expr::fold_constant(c->value, unit_.declarations);
         if (value) {
           unit_.declarations.constants[c->name].push_back({*value, ++order_});
@@ -132,7 +133,7 @@ class Loader {
     for (Symbol name : functions) {
       expr::Callable& f = unit_.declarations.functions[name].back();
       Diagnostics errors = expr::check(f, unit_.declarations);
-      f.damaged = !errors.empty();
+      f.damaged = !errors.empty() || std::ranges::find(module.damaged, name) != module.damaged.end();
       std::ranges::move(errors, std::back_inserter(unit_.errors));
     }
   }

@@ -52,12 +52,15 @@ bool Parser::reserved(const Token& t) {
 
 // What follows from a character that the lexer complained about, in the same statement, needs no words.
 void Parser::give_up(Diagnostic diagnostic) {
-  auto end = errors_.begin() + static_cast<ptrdiff_t>(lexical_);
-  auto first = std::lower_bound(errors_.begin(), end, statement_,
-                                [](const Diagnostic& d, uint32_t at) { return d.span.begin < at; });
-  bool follows = first != end && first->span.begin < diagnostic.span.end;
-  if (!follows) errors_.push_back(std::move(diagnostic));
+  if (!lexical_error(statement_, diagnostic.span.end)) errors_.push_back(std::move(diagnostic));
   throw GivenUp{};
+}
+
+bool Parser::lexical_error(uint32_t from, uint32_t to) const {
+  auto end = errors_.begin() + static_cast<ptrdiff_t>(lexical_);
+  auto first = std::lower_bound(errors_.begin(), end, from,
+                                [](const Diagnostic& d, uint32_t at) { return d.span.begin < at; });
+  return first != end && first->span.begin < to;
 }
 
 void Parser::expected(std::string what, std::string remedy) {
@@ -141,15 +144,20 @@ expr::Module Parser::module() {
     size_t start = at_;
     depth_ = 0;
     statement_ = here().begin;
+    size_t errors = errors_.size();
+    bool whole = true;
     try {
       item(out);
     } catch (const GivenUp&) {
-      const Token& word = tokens_.tokens[start];
-      const Token& name = tokens_.tokens[std::min(start + 1, tokens_.tokens.size() - 1)];
-      if ((word.keyword("fn") || word.keyword("const")) && name.name()) out.damaged.emplace_back(name.text);
+      whole = false;
       if (at_ == start) take();
       skip_to_item();
     }
+    if (whole && errors_.size() == errors && !lexical_error(tokens_.tokens[start].begin, before().end)) continue;
+    const Token& word = tokens_.tokens[start];
+    const Token& name = tokens_.tokens[std::min(start + 1, tokens_.tokens.size() - 1)];
+    if ((word.keyword("fn") || word.keyword("const")) && name.name()) out.damaged.emplace_back(name.text);
+    if (whole && std::holds_alternative<expr::Kernel>(out.items.back())) std::get<expr::Kernel>(out.items.back()).faulty = true;
   }
   out.closing_comments = comments_left();
   return out;

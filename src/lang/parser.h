@@ -35,6 +35,7 @@ class Parser {
   static std::string shown(const Token& t);
   static bool reserved(const Token& t);
   [[noreturn]] void give_up(Diagnostic diagnostic);
+  bool lexical_error(uint32_t from, uint32_t to) const;  // the lexer has complained about something there
   [[noreturn]] void expected(std::string what, std::string remedy = {});
 
   // --- expressions ---

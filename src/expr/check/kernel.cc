@@ -117,7 +117,7 @@ Checked Elaborator::kernel(const Kernel& kernel) {
   }
   Checked out;
   std::ranges::stable_sort(errors_, {}, [](const Diagnostic& d) { return d.span.begin; });
-  bool good = errors_.empty() && !kernel.damaged && poisoned_.empty();
+  bool good = errors_.empty() && !kernel.faulty && poisoned_.empty();
   out.errors = std::move(errors_);
   if (good) out.program = std::move(program_);
   return out;

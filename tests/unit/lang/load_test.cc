@@ -1,9 +1,9 @@
+// Loading: imports, the prelude, names that meet, functions' order, big files.
 #include "lang/load.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <fstream>
 
@@ -84,6 +84,16 @@ TEST_F(Load, ConstantsAreFolded) {
   EXPECT_EQ(value(main(std::string("const A = 1 / 4\nfn f(x) = x * A\n") + kKernel)), "x[i] * 0.25");
 }
 
+TEST_F(Load, AKernelWithAnErrorHasNoProgram) {
+  for (const char* value : {"x[i] * 1e999", "x[i] @", "xY", "1.2.3", "x[i) + 1", "q", "x[i] > 0"}) {
+    Unit unit = main(std::string("kernel k(x: f32[N], xY: f32) -> y: f32[N] {\n  y[i] = ") + value + "\n}\nkernel good(x: f32[N]) -> y: f32[N] {\n  y[i] = x[i]\n}\n");
+    EXPECT_FALSE(unit.find("k")->program) << value;
+    EXPECT_TRUE(unit.find("good")->program) << value << "\n" << render(unit.errors);
+  }
+  EXPECT_FALSE(main(std::string("fn f(x) = x * 1e999\n") + kKernel).find("k")->program);
+  EXPECT_FALSE(main(std::string("const A = 1e999\nfn f(x) = x * A\n") + kKernel).find("k")->program);
+}
+
 TEST_F(Load, AllFilesStayAliveWithTheProgram) {
   std::optional<expr::Program> program;
   {
@@ -103,8 +113,8 @@ TEST_F(Load, OfTheLibraryHasNoErrors) {
   }
 }
 
-// A smoke check: the real figure is bench's.
-TEST_F(Load, ABigFileTakesSeconds) {
+// How long it takes is bench's question.
+TEST_F(Load, ABigFileIsChecked) {
   if (fuzz::library().empty()) GTEST_SKIP() << "no kernels/";
   std::string text;
   int copies = 0;
@@ -113,13 +123,9 @@ TEST_F(Load, ABigFileTakesSeconds) {
     lines += static_cast<size_t>(std::ranges::count(copy, '\n'));
     text += copy;
   }
-  auto begin = std::chrono::steady_clock::now();
   Unit unit = load(Source::make("big.qn", std::move(text)));
-  std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
-  RecordProperty("seconds", std::to_string(seconds.count()));
   EXPECT_EQ(render(unit.errors).substr(0, 1000), "");
   EXPECT_GT(unit.kernels.size(), static_cast<size_t>(copies) * 50);
-  EXPECT_LT(seconds.count(), 10) << unit.kernels.size() << " kernels";
 }
 
 }  // namespace
