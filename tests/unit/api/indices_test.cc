@@ -173,9 +173,9 @@ TEST(Prelude, HasItsFunctions) {
   std::set<std::string> declared;
   for (const auto& [name, callable] : unit.declarations.functions) {
     declared.insert(name.str());
-    if (callable.function->indices.empty()) continue;
+    if (callable.back().function->indices.empty()) continue;
     std::string use = name.str() + "[n](" + (name.str() == "count" ? "x[n] > 0" : "x[n]");
-    if (callable.function->formals.size() > 1) use += ", 0.5";
+    if (callable.back().function->formals.size() > 1) use += ", 0.5";
     // Its value needs n outside just if it is one for each.
     lang::Unit probe = lang::load(Source::make("t", "kernel f(x: f32[N]) -> y: f32 { y = " + use + ") }"));
     EXPECT_EQ(internal::one_for_each(name), !probe.errors.empty()) << name.str();
