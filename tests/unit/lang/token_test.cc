@@ -1,8 +1,7 @@
 #include "lang/token.h"
 
-#include <gtest/gtest.h>
-
 #include <fmt/format.h>
+#include <gtest/gtest.h>
 
 namespace quern::lang {
 namespace {
@@ -99,9 +98,7 @@ TEST(Tokens, WhatCannotBeReadIsSkipped) {
   EXPECT_EQ(texts(lex("a && b || c")), "a|and|b|or|c|");
 }
 
-TEST(Tokens, AMixedNameIsReportedOnce) {
-  EXPECT_EQ(lex("xValue + xValue + yValue").errors.size(), 2u);
-}
+TEST(Tokens, AMixedNameIsReportedOnce) { EXPECT_EQ(lex("xValue + xValue + yValue").errors.size(), 2u); }
 
 TEST(Tokens, EmptyTextHasOneToken) {
   for (const char* text : {"", "\n", "# only\n", " \t\r\n"}) EXPECT_EQ(lex(text).tokens.tokens.size(), 1u);
