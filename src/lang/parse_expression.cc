@@ -38,8 +38,10 @@ constexpr int kTightestBinary = 10;  // * / // %
 }  // namespace
 
 void Parser::deeper(const Token& first) {
-  if (++depth_ <= expr::kMaxDepth) return;
-  give_up(diagnose(Code::E113, span(first), {{"limit", std::to_string(expr::kMaxDepth)}}));
+  // A level takes some kilobytes of stack, with sanitizers ten; a sum may be longer than this, since it doesn't nest.
+  constexpr int kMaxNesting = 250;
+  if (++depth_ <= kMaxNesting) return;
+  give_up(diagnose(Code::E113, span(first), {{"limit", std::to_string(kMaxNesting)}}));
 }
 
 NodePtr Parser::finished(Node node, const Token& first) {

@@ -146,6 +146,7 @@ std::string Elaborator::not_total(const Update& u, const std::vector<Bound*>& ow
   if (u.filter) return "the filter skips some";
   for (size_t i = 0; i < own.size(); ++i) {
     if (!own[i]) return "'for' binds " + print(u.subscripts[i]);
+    if (!t.shape[i]) continue;  // has an error of its own
     const Domain& range = *own[i]->domain;
     if (!range.dimension || !same_dimension(range.hi, t.shape[i])) {
       Binder b = binder_of(*own[i]);
