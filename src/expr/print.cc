@@ -62,7 +62,8 @@ std::string arrow(const Kernel& k) {
   return out;
 }
 
-// `open` and a list of parameters aligned behind it, as many a line as fit; `reserve` columns stay free behind the last.
+// `open` and a list of parameters aligned behind it, as many a line as fit; `reserve` columns stay free behind the
+// last.
 std::string aligned(std::string open, const std::vector<Parameter>& list, std::string_view close, size_t reserve) {
   size_t indent = open.size();
   size_t used = indent;
@@ -165,7 +166,9 @@ std::string assignment(const std::string& left, const NodePtr& value) {
   return broken(line, 4);
 }
 
-std::string print_item(const Import& i) { return leading(i.comments, "") + "import " + i.name.str() + trailing(i.comments) + "\n"; }
+std::string print_item(const Import& i) {
+  return leading(i.comments, "") + "import " + i.name.str() + trailing(i.comments) + "\n";
+}
 
 std::string print_item(const Constant& c) {
   return leading(c.comments, "") + assignment("const " + c.name.str(), c.value) + trailing(c.comments) + "\n";

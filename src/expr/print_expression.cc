@@ -60,28 +60,20 @@ class Printer {
         line_.add(node->name.str());
         if (!node->binders.empty()) brackets(node->binders);
         return arguments(*node);
-      case Family::cast:
-        line_.add(name(node->type));
-        return arguments(*node);
+      case Family::cast: line_.add(name(node->type)); return arguments(*node);
       case Family::within:
       case Family::function:
       case Family::function2:
       case Family::rounding:
       case Family::extremum:
-      case Family::random:
-        line_.add(r.text);
-        return arguments(*node);
+      case Family::random: line_.add(r.text); return arguments(*node);
       case Family::reduction:
         line_.add(r.text);
         brackets(node->binders);
         line_.add(" ");
         return body(node->args[0], factor_follows);
-      case Family::negate:
-        line_.add("-");
-        return expression(node->args[0], r.precedence, factor_follows);
-      case Family::negation:
-        line_.add("not ");
-        return expression(node->args[0], r.precedence, false);
+      case Family::negate: line_.add("-"); return expression(node->args[0], r.precedence, factor_follows);
+      case Family::negation: line_.add("not "); return expression(node->args[0], r.precedence, false);
       case Family::select:
         expression(node->args[0], 1, false);
         line_.blank(0);
@@ -90,9 +82,7 @@ class Printer {
         line_.blank(0);
         line_.add("else ");
         return expression(node->args[2], 0, false);
-      case Family::compare:
-        expression(node->args[0], r.precedence + 1, false);
-        return right_of_compare(*node);
+      case Family::compare: expression(node->args[0], r.precedence + 1, false); return right_of_compare(*node);
       case Family::logic: return logic(*node, r);
       case Family::arithmetic:
       case Family::bits: return binary(*node, r, factor_follows);

@@ -22,11 +22,11 @@ struct CheckedKernel {
 
 // Owns every module that its programs point into.
 struct Unit {
-  std::shared_ptr<const expr::Module> module;                  // the file itself
-  std::vector<std::shared_ptr<const expr::Module>> imported;   // the prelude first
+  std::shared_ptr<const expr::Module> module;                 // the file itself
+  std::vector<std::shared_ptr<const expr::Module>> imported;  // the prelude first
   expr::Declarations declarations;
-  std::vector<CheckedKernel> kernels;                          // of the file itself, in its order
-  Diagnostics errors;                                          // of all files, each once
+  std::vector<CheckedKernel> kernels;  // of the file itself, in its order
+  Diagnostics errors;                  // of all files, each once
 
   const CheckedKernel* find(std::string_view name) const;
 };

@@ -13,13 +13,9 @@ using expr::Node;
 using expr::NodePtr;
 using expr::Op;
 
-const expr::OpRow* binary_operator(const Token& t) {
-  return t.op && t.op->family != Family::compare ? t.op : nullptr;
-}
+const expr::OpRow* binary_operator(const Token& t) { return t.op && t.op->family != Family::compare ? t.op : nullptr; }
 
-const expr::OpRow* compare_operator(const Token& t) {
-  return t.op && t.op->family == Family::compare ? t.op : nullptr;
-}
+const expr::OpRow* compare_operator(const Token& t) { return t.op && t.op->family == Family::compare ? t.op : nullptr; }
 
 // Of a decimal number without sign whose value is out of range: is it too small?
 bool below_one(std::string_view text) {
@@ -28,21 +24,24 @@ bool below_one(std::string_view text) {
   std::string_view digits = text.substr(std::min(e + 1, text.size()));
   bool negative = digits.starts_with('-');
   if (negative || digits.starts_with('+')) digits.remove_prefix(1);
-  if (std::from_chars(digits.data(), digits.data() + digits.size(), exponent).ec == std::errc::result_out_of_range) return negative;
+  if (std::from_chars(digits.data(), digits.data() + digits.size(), exponent).ec == std::errc::result_out_of_range)
+    return negative;
   std::string_view mantissa = text.substr(0, e);
   auto point = static_cast<int64_t>(std::min(mantissa.find('.'), mantissa.size()));
   auto first = static_cast<int64_t>(mantissa.find_first_of("123456789"));
   return (point - first) + (negative ? -exponent : exponent) <= 0;
 }
 
-constexpr int kLoosestBinary = 5;  // |
+constexpr int kLoosestBinary = 5;    // |
 constexpr int kTightestBinary = 10;  // * / // %
 
 }  // namespace
 
 void Parser::deeper(const Token& first) {
-  if (++depth_ <= expr::kMaxDepth) return;
-  give_up(diagnose(Code::E113, span(first), {{"limit", std::to_string(expr::kMaxDepth)}}));
+  // A level takes some kilobytes of stack, with sanitizers ten; a sum may be longer than this, since it doesn't nest.
+  constexpr int kMaxNesting = 250;
+  if (++depth_ <= kMaxNesting) return;
+  give_up(diagnose(Code::E113, span(first), {{"limit", std::to_string(kMaxNesting)}}));
 }
 
 NodePtr Parser::finished(Node node, const Token& first) {
@@ -187,7 +186,8 @@ NodePtr Parser::primary() {
     case TokenKind::kReal: return number();
     case TokenKind::kLower:
       if (first.first_of_line && starts_definition()) {
-        give_up(diagnose(Code::E111, span(first), {{"u", "a definition"}}).with_remedy("the line above ends too early"));
+        give_up(
+            diagnose(Code::E111, span(first), {{"u", "a definition"}}).with_remedy("the line above ends too early"));
       }
       return named();
     case TokenKind::kUpper: return named();

@@ -1,8 +1,8 @@
 // Items and definitions, comments, and how to go on after an error.
 #include <algorithm>
 
-#include "expr/print.h"
 #include "base/text.h"
+#include "expr/print.h"
 #include "lang/parse.h"
 #include "lang/parser.h"
 
@@ -126,8 +126,10 @@ void Parser::skip_to_definition() {
     if (t.first_of_line && t.kind == TokenKind::kLower) {
       // A line below an operator goes on with its expression, unless it can't.
       const Token& last = before();
-      bool sign = last.kind == TokenKind::kSign && !last.sign(")") && !last.sign("]") && !last.sign("{") && !last.sign("}");
-      bool word = last.keyword("if") || last.keyword("else") || last.keyword("and") || last.keyword("or") || last.keyword("not");
+      bool sign =
+          last.kind == TokenKind::kSign && !last.sign(")") && !last.sign("]") && !last.sign("{") && !last.sign("}");
+      bool word = last.keyword("if") || last.keyword("else") || last.keyword("and") || last.keyword("or") ||
+                  last.keyword("not");
       bool goes_on = sign || word;
       if (!goes_on || starts_definition()) return;
     }
@@ -155,7 +157,8 @@ expr::Module Parser::module() {
     const Token& word = tokens_.tokens[start];
     const Token& name = tokens_.tokens[std::min(start + 1, tokens_.tokens.size() - 1)];
     if ((word.keyword("fn") || word.keyword("const")) && name.name()) out.damaged.emplace_back(name.text);
-    if (whole && std::holds_alternative<expr::Kernel>(out.items.back())) std::get<expr::Kernel>(out.items.back()).faulty = true;
+    if (whole && std::holds_alternative<expr::Kernel>(out.items.back()))
+      std::get<expr::Kernel>(out.items.back()).faulty = true;
   }
   out.closing_comments = comments_left();
   return out;

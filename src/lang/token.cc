@@ -213,8 +213,8 @@ class Lexer {
 }  // namespace
 
 const std::vector<std::string_view>& keywords() {
-  static const std::vector<std::string_view> words = {"kernel", "fn",  "const", "import", "for",   "return",
-                                                      "if",     "else", "and",   "or",     "not",   "inout",
+  static const std::vector<std::string_view> words = {"kernel", "fn",   "const", "import", "for", "return",
+                                                      "if",     "else", "and",   "or",     "not", "inout",
                                                       "dyn",    "true", "false", "inf",    "nan"};
   return words;
 }

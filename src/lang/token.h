@@ -21,7 +21,7 @@ struct Token {
   uint32_t end = 0;
   uint32_t line = 1;
   const expr::OpRow* op = nullptr;  // kSign: the binary operator or comparison it is, if any
-  std::string_view text;  // into the source; a comparison with it decides keywords and signs
+  std::string_view text;            // into the source; a comparison with it decides keywords and signs
 
   bool is(std::string_view t) const { return text == t && kind != TokenKind::kEnd; }
   bool sign(std::string_view t) const { return kind == TokenKind::kSign && text == t; }

@@ -176,7 +176,9 @@ std::string all_text(const fs::path& root) {
   return out;
 }
 
-bool occurs(const std::string& text, const std::string& word) { return std::regex_search(text, std::regex("\\b" + word + "\\b")); }
+bool occurs(const std::string& text, const std::string& word) {
+  return std::regex_search(text, std::regex("\\b" + word + "\\b"));
+}
 
 // A code that nothing in src/ gives yet needs no test yet.
 TEST(Catalogue, EveryCodeHasACaseOrASuite) {

@@ -34,7 +34,8 @@ class Writer {
     results();
     std::string text = "fn twice(v) = v + v\n\nfn spread[u](v[u]) = max[u] v[u] - min[u] v[u]\n\n";
     text += "fn center[u](v[u]) {\n  c = mean[u](v[u])\n  return v[u] - c\n}\n\nconst WIDTH = 3\n\n";
-    text += fmt::format("kernel f{}({}) -> ({}) {{\n{}}}\n", given_, fmt::join(parameters_, ", "), fmt::join(results_, ", "), body_);
+    text += fmt::format("kernel f{}({}) -> ({}) {{\n{}}}\n", given_, fmt::join(parameters_, ", "),
+                        fmt::join(results_, ", "), body_);
     return text;
   }
 
@@ -83,7 +84,8 @@ class Writer {
       std::string type = local.kind == Kind::kReal && choose_.one_in(4) ? ": bf16" : "";
       if (local.kind == Kind::kInt && choose_.one_in(4)) type = ": i32";
       scope_ = before;
-      body_ += fmt::format("  {}{}{} = {}\n", local.name, left.empty() ? "" : fmt::format("[{}]", fmt::join(left, ", ")), type, value);
+      body_ += fmt::format("  {}{}{} = {}\n", local.name,
+                           left.empty() ? "" : fmt::format("[{}]", fmt::join(left, ", ")), type, value);
       unused_.insert(local.name);
       readable_.push_back(std::move(local));
     }
@@ -170,7 +172,7 @@ class Writer {
       std::string use = fmt::format("b[({}) + 0, {}]", integer(depth - 2), name);
       unused_.erase("b");
       std::string body = expression(kind, depth - 1);
-      text = kind == Kind::kBool ? fmt::format("({}[{}] ({} and {} < 1))", op, name, body, use)
+      text = kind == Kind::kBool  ? fmt::format("({}[{}] ({} and {} < 1))", op, name, body, use)
              : kind == Kind::kInt ? fmt::format("({}[{}] ({} + i32({})))", op, name, body, use)
                                   : fmt::format("({}[{}] ({} * {}))", op, name, body, use);
     }
@@ -194,7 +196,8 @@ class Writer {
       case 3: return two(choose_.of<std::string>({"//", "%", "&", "|", "^", "<<", ">>"}));
       case 4: return choice(Kind::kInt, depth);
       case 5: return fmt::format("i32({})", real(depth - 1));
-      case 6: return reduction(choose_.of<std::string>({"sum", "prod", "max", "min", "argmax", "argmin"}), Kind::kInt, depth);
+      case 6:
+        return reduction(choose_.of<std::string>({"sum", "prod", "max", "min", "argmax", "argmin"}), Kind::kInt, depth);
       case 7: return fmt::format("max({}, {})", integer(depth - 1), integer(depth - 1));
       case 8: return fmt::format("twice({})", integer(depth - 1));
       default: return "-(" + integer(depth - 1) + ")";
@@ -202,21 +205,27 @@ class Writer {
   }
 
   std::string choice(Kind kind, int depth) {
-    return fmt::format("(({}) if ({}) else ({}))", expression(kind, depth - 1), boolean(depth - 1), expression(kind, depth - 1));
+    return fmt::format("(({}) if ({}) else ({}))", expression(kind, depth - 1), boolean(depth - 1),
+                       expression(kind, depth - 1));
   }
 
   std::string real(int depth) {
-    if (depth <= 0) return choose_.one_in(3) ? choose_.of<std::string>({"0.5", "1e-3", "inf", "-inf"}) : some_read(Kind::kReal, 0);
+    if (depth <= 0)
+      return choose_.one_in(3) ? choose_.of<std::string>({"0.5", "1e-3", "inf", "-inf"}) : some_read(Kind::kReal, 0);
     switch (choose_.below(10)) {
       case 0:
       case 1: return some_read(Kind::kReal, depth);
       case 2:
       case 3: {
         std::string op = choose_.of<std::string>({"+", "-", "*", "/"});
-        return fmt::format("({}) {} ({})", real(depth - 1), op, choose_.one_in(4) ? integer(depth - 1) : real(depth - 1));
+        return fmt::format("({}) {} ({})", real(depth - 1), op,
+                           choose_.one_in(4) ? integer(depth - 1) : real(depth - 1));
       }
       case 4: return choice(Kind::kReal, depth);
-      case 5: return fmt::format("{}({})", choose_.of<std::string>({"exp", "sqrt", "tanh", "abs", "gelu", "relu", "twice", "bf16", "T"}), real(depth - 1));
+      case 5:
+        return fmt::format(
+            "{}({})", choose_.of<std::string>({"exp", "sqrt", "tanh", "abs", "gelu", "relu", "twice", "bf16", "T"}),
+            real(depth - 1));
       case 6: return fmt::format("clamp({}, {}, {})", real(depth - 1), integer(0), real(0));
       case 7: return reduction(choose_.of<std::string>({"sum", "prod", "max", "min"}), Kind::kReal, depth);
       case 8: return call(depth);
@@ -232,7 +241,8 @@ class Writer {
     scope_.push_back({name, ""});
     std::string argument = real(depth - 1);
     if (choose_.one_in(2)) {
-      text = fmt::format("{}[{} < {}]({})", choose_.of<std::string>({"mean", "logsumexp", "spread", "var"}), name, hi, argument);
+      text = fmt::format("{}[{} < {}]({})", choose_.of<std::string>({"mean", "logsumexp", "spread", "var"}), name, hi,
+                         argument);
     } else {
       std::string f = choose_.of<std::string>({"softmax", "center", "rank"});
       text = fmt::format("(sum[{} < {}] ({}[{} < {}]({}) * 2))", name, hi, f, name, hi, argument);
@@ -245,9 +255,13 @@ class Writer {
     if (depth <= 0) return choose_.of<std::string>({"true", "false", "1 < 2"});
     switch (choose_.below(7)) {
       case 0: return some_read(Kind::kBool, depth);
-      case 1: return fmt::format("({}) {} ({})", integer(depth - 1), choose_.of<std::string>({"<", "<=", "==", "!="}), integer(depth - 1));
+      case 1:
+        return fmt::format("({}) {} ({})", integer(depth - 1), choose_.of<std::string>({"<", "<=", "==", "!="}),
+                           integer(depth - 1));
       case 2: return fmt::format("({}) < ({}) <= ({})", integer(depth - 1), real(depth - 1), integer(depth - 1));
-      case 3: return fmt::format("({}) {} ({})", boolean(depth - 1), choose_.of<std::string>({"and", "or"}), boolean(depth - 1));
+      case 3:
+        return fmt::format("({}) {} ({})", boolean(depth - 1), choose_.of<std::string>({"and", "or"}),
+                           boolean(depth - 1));
       case 4: return "(not (" + boolean(depth - 1) + "))";
       case 5: return reduction(choose_.of<std::string>({"any", "all"}), Kind::kBool, depth);
       default: return choice(Kind::kBool, depth);

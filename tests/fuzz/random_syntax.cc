@@ -29,7 +29,8 @@ class Writer {
 
  private:
   Symbol lower() {
-    static const std::vector<std::string> names = {"a", "b", "x", "y", "n", "m", "i", "_", "t2", "exp", "count", "a_name_that_is_long"};
+    static const std::vector<std::string> names = {"a", "b", "x",  "y",   "n",     "m",
+                                                   "i", "_", "t2", "exp", "count", "a_name_that_is_long"};
     return Symbol(choose_.of(names));
   }
   Symbol upper() {
@@ -41,8 +42,13 @@ class Writer {
   NodePtr leaf() {
     switch (choose_.below(8)) {
       case 0: {
-        static const std::vector<std::pair<std::string, int64_t>> numbers = {
-            {"0", 0}, {"1", 1}, {"12", 12}, {"0x1f", 31}, {"007", 7}, {"9223372036854775807", INT64_MAX}, {"0xffffffffffffffff", -1}};
+        static const std::vector<std::pair<std::string, int64_t>> numbers = {{"0", 0},
+                                                                             {"1", 1},
+                                                                             {"12", 12},
+                                                                             {"0x1f", 31},
+                                                                             {"007", 7},
+                                                                             {"9223372036854775807", INT64_MAX},
+                                                                             {"0xffffffffffffffff", -1}};
         const auto& [text, value] = choose_.of(numbers);
         Node n{.op = Op::kInteger};
         n.name = Symbol(text);
@@ -50,7 +56,8 @@ class Writer {
         return expr::make(std::move(n));
       }
       case 1: {
-        static const std::vector<std::pair<std::string, double>> numbers = {{"0.5", 0.5}, {"1e-6", 1e-6}, {"1.0", 1}, {"2E+3", 2000}};
+        static const std::vector<std::pair<std::string, double>> numbers = {
+            {"0.5", 0.5}, {"1e-6", 1e-6}, {"1.0", 1}, {"2E+3", 2000}};
         const auto& [text, value] = choose_.of(numbers);
         Node n{.op = Op::kReal};
         n.name = Symbol(text);
@@ -100,7 +107,8 @@ class Writer {
     static const std::vector<Op> ops = [] {
       std::vector<Op> out;
       for (const expr::OpRow& r : expr::op_rows()) {
-        bool two = r.family == Family::arithmetic || r.family == Family::bits || r.family == Family::compare || r.family == Family::logic;
+        bool two = r.family == Family::arithmetic || r.family == Family::bits || r.family == Family::compare ||
+                   r.family == Family::logic;
         if (two) out.push_back(r.op);
       }
       return out;
@@ -116,7 +124,8 @@ class Writer {
   }
 
   NodePtr reduction(int depth) {
-    static const std::vector<Op> ops = {Op::kSum, Op::kProd, Op::kMax, Op::kMin, Op::kArgmax, Op::kArgmin, Op::kAny, Op::kAll};
+    static const std::vector<Op> ops = {Op::kSum,    Op::kProd,   Op::kMax, Op::kMin,
+                                        Op::kArgmax, Op::kArgmin, Op::kAny, Op::kAll};
     Node n{.op = choose_.of(ops)};
     n.binders = binders(depth - 1);
     n.args = {expression(depth - 1)};
@@ -161,7 +170,8 @@ class Writer {
 
   // --- comments ---
   std::vector<std::string> lines() {
-    static const std::vector<std::string> texts = {"", "why", "# more", "  indented", "größe: sum[i] x[i]", "}", "kernel f() {"};
+    static const std::vector<std::string> texts = {"",  "why",         "# more", "  indented", "größe: sum[i] x[i]",
+                                                   "}", "kernel f() {"};
     std::vector<std::string> out;
     for (int i = 1 + choose_.below(2); i > 0; --i) out.push_back(choose_.of(texts));
     return out;
@@ -227,7 +237,9 @@ class Writer {
   expr::Item item() {
     switch (choose_.below(5)) {
       case 0: return expr::Import{.name = lower(), .span = {}, .comments = comments()};
-      case 1: return expr::Constant{.name = upper(), .name_span = {}, .value = expression(3), .span = {}, .comments = comments()};
+      case 1:
+        return expr::Constant{
+            .name = upper(), .name_span = {}, .value = expression(3), .span = {}, .comments = comments()};
       case 2: return function();
       default: return kernel();
     }

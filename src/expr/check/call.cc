@@ -50,7 +50,8 @@ NodePtr Elaborator::call(const NodePtr& node, const Context& context) {
       return cast(node, {.scalar = ScalarType::f32, .variable = node->name}, context);
     }
     bool dimension = it != uppers_.end() && !it->second;
-    report(dimension ? diagnose(Code::E205, node->span, {{"N", name}}) : diagnose(Code::E106, node->span, {{"n", name}}));
+    report(dimension ? diagnose(Code::E205, node->span, {{"N", name}})
+                     : diagnose(Code::E106, node->span, {{"n", name}}));
     return nullptr;
   }
   if (const Callable* f = declarations_.function(node->name, context.function ? context.function->order : INT_MAX)) {
@@ -115,10 +116,9 @@ NodePtr Elaborator::expand(const NodePtr& node, const Callable& callable, const 
     return wrong_use(counted(f.indices.size(), "index parameter"));
   }
   if (node->args.size() != f.formals.size()) {
-    report(diagnose(Code::E604, node->span,
-                    {{"f", f.name.str()},
-                     {"k", counted(f.formals.size(), "argument")},
-                     {"m", std::to_string(node->args.size())}}));
+    report(diagnose(
+        Code::E604, node->span,
+        {{"f", f.name.str()}, {"k", counted(f.formals.size(), "argument")}, {"m", std::to_string(node->args.size())}}));
     return nullptr;
   }
 

@@ -36,18 +36,17 @@ bool Elaborator::kind_fits(std::string name, const ElementType& type, const Node
   Kind have = value->kind, want = quern::expr::kind(type);
   if (have == Kind::kUnknown || have == want || (want == Kind::kReal && have == Kind::kInt)) return true;
   if (want == Kind::kReal || (want == Kind::kBool)) {
-    Diagnostic d = diagnose(Code::E402, span,
-                            {{"a", std::string(quern::name(want))}, {"b", std::string(quern::name(have))}});
+    Diagnostic d =
+        diagnose(Code::E402, span, {{"a", std::string(quern::name(want))}, {"b", std::string(quern::name(have))}});
     d.message = name + " stores " + (want == Kind::kBool ? "bools" : "reals") + ", the value is " +
                 std::string(quern::name(have));
     d.remedy = want == Kind::kBool ? "write `bool(...)`, or compare" : "write `(1 if c else 0)`";
     report(std::move(d));
     return false;
   }
-  Diagnostic d = diagnose(Code::E406, span,
-                          {{"x", std::move(name)},
-                           {"kind", std::string(quern::name(have))},
-                           {"t", std::string(quern::expr::name(type))}});
+  Diagnostic d = diagnose(
+      Code::E406, span,
+      {{"x", std::move(name)}, {"kind", std::string(quern::name(have))}, {"t", std::string(quern::expr::name(type))}});
   if (have == Kind::kBool) d.remedy = "write `(1 if c else 0)`";
   report(std::move(d));
   return false;
@@ -67,7 +66,8 @@ void Elaborator::local(const Definition& d) {
     return;
   }
   if (d.add) {
-    report(diagnose(Code::E505, d.name_span, {{"y", d.name.str()}}).with_remedy("only results with a first value and inout tensors are updated"));
+    report(diagnose(Code::E505, d.name_span, {{"y", d.name.str()}})
+               .with_remedy("only results with a first value and inout tensors are updated"));
     return register_local(std::move(out));
   }
   if (!d.loops.empty()) {
@@ -146,6 +146,7 @@ std::string Elaborator::not_total(const Update& u, const std::vector<Bound*>& ow
   if (u.filter) return "the filter skips some";
   for (size_t i = 0; i < own.size(); ++i) {
     if (!own[i]) return "'for' binds " + print(u.subscripts[i]);
+    if (!t.shape[i]) continue;  // has an error of its own
     const Domain& range = *own[i]->domain;
     if (!range.dimension || !same_dimension(range.hi, t.shape[i])) {
       Binder b = binder_of(*own[i]);

@@ -39,10 +39,10 @@ using Group = std::vector<Bound*>;
 // What a lower-case name means, in kernels (indices) and in functions (everything).
 struct Meaning {
   enum class What { kIndex, kForbidden, kValue, kFunction, kPoison } what = What::kPoison;
-  Group group;               // kIndex
-  NodePtr value;             // kValue, and kFunction: the body over the indices of `over`
-  std::vector<Group> over;   // kFunction: one for each subscript
-  bool limited = false;      // kFunction: a local of a function, to be read inside its ranges only (E802)
+  Group group;                             // kIndex
+  NodePtr value;                           // kValue, and kFunction: the body over the indices of `over`
+  std::vector<Group> over;                 // kFunction: one for each subscript
+  bool limited = false;                    // kFunction: a local of a function, to be read inside its ranges only (E802)
   const Function* forbidden_by = nullptr;  // kForbidden: the call whose parameter `formal` must not mention it
   size_t formal = 0;
 };
@@ -86,7 +86,7 @@ class Elaborator {
 
   // --- subscript.cc ---
   struct Subscript {
-    NodePtr value;          // null for several indices, or after an error
+    NodePtr value;                 // null for several indices, or after an error
     const Group* group = nullptr;  // bare: the index or indices
     Span span;
   };
@@ -158,24 +158,24 @@ class Elaborator {
   std::deque<Bound> bounds_;
   std::deque<Environment> environments_;
   std::deque<Group> groups_;
-  std::vector<IndexId> open_;                        // indices in scope, outermost first
-  std::vector<Symbol> closed_;                       // indices of reductions that this definition has left
-  std::vector<Symbol> later_;                        // indices bound after the bound at hand, in the same brackets
+  std::vector<IndexId> open_;   // indices in scope, outermost first
+  std::vector<Symbol> closed_;  // indices of reductions that this definition has left
+  std::vector<Symbol> later_;   // indices bound after the bound at hand, in the same brackets
 
   // The kernel at hand.
   const Kernel* kernel_ = nullptr;
   Program program_;
   std::unordered_map<Symbol, int32_t> tensors_;
   std::unordered_map<Symbol, int32_t> locals_;
-  std::unordered_map<Symbol, bool> uppers_;          // true: a type
-  std::vector<int> writes_left_;                     // for each tensor: definitions of it still to come
+  std::unordered_map<Symbol, bool> uppers_;  // true: a type
+  std::vector<int> writes_left_;             // for each tensor: definitions of it still to come
   std::vector<int> writes_seen_;
-  std::set<Symbol> poisoned_;                        // defined with an error
-  std::set<Symbol> unclear_;                         // declared with an error: no more is said about them
+  std::set<Symbol> poisoned_;  // defined with an error
+  std::set<Symbol> unclear_;   // declared with an error: no more is said about them
   Symbol defining_;
-  bool kernel_ready_ = false;                        // the first line has been read
+  bool kernel_ready_ = false;  // the first line has been read
   bool damaged_ = false;
-  bool too_large_ = false;                           // E113 or E118 was given: nothing more is expanded
+  bool too_large_ = false;  // E113 or E118 was given: nothing more is expanded
 };
 
 }  // namespace quern::expr

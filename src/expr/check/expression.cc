@@ -61,7 +61,8 @@ NodePtr Elaborator::expression(const NodePtr& node, const Context& context) {
 NodePtr Elaborator::lower_name(const NodePtr& node, const Context& context) {
   Symbol name = node->name;
   auto wrong_count = [&](size_t rank) -> NodePtr {
-    report(diagnose(Code::E304, node->span, {{"x", name.str()}, {"r", counted(rank, "dimension")}, {"k", "0 subscripts"}}));
+    report(diagnose(Code::E304, node->span,
+                    {{"x", name.str()}, {"r", counted(rank, "dimension")}, {"k", "0 subscripts"}}));
     return nullptr;
   };
   if (const Meaning* m = find(name, context)) {
@@ -125,9 +126,9 @@ NodePtr Elaborator::upper_name(const NodePtr& node, const Context& context) {
   if (damaged_ || declarations_.excused(name)) return nullptr;
   Diagnostic d = diagnose(Code::E201, node->span, {{"n", name.str()}});
   d.remedy = declarations_.constant(name) ? name.str() + " is declared below: move it up"
-             : context.function ? "functions see constants and their own parameters: pass it"
-                              : "no parameter has this dimension: list it, `kernel " + kernel_->name.str() + "[" +
-                                    name.str() + "](...)`, or declare `const " + name.str() + " = ...`";
+             : context.function           ? "functions see constants and their own parameters: pass it"
+                                : "no parameter has this dimension: list it, `kernel " + kernel_->name.str() + "[" +
+                                      name.str() + "](...)`, or declare `const " + name.str() + " = ...`";
   report(std::move(d));
   return nullptr;
 }

@@ -79,10 +79,9 @@ Result<NodePtr> fold_constant(const NodePtr& node, const Declarations& declarati
   auto number = fold(node, declarations, culprit);
   if (!number) {
     if (is(culprit, Op::kUpper) && declarations.excused(culprit->name)) return fail(Diagnostics{});
-    return fail(diagnose(Code::E611, culprit->span,
-                         {{"n", print(culprit)},
-                          {"what", "a constant expression"},
-                          {"cure", "use numbers, constants and + - * / //"}}));
+    return fail(diagnose(
+        Code::E611, culprit->span,
+        {{"n", print(culprit)}, {"what", "a constant expression"}, {"cure", "use numbers, constants and + - * / //"}}));
   }
   auto negated = [&](NodePtr positive) { return make_op(Op::kNeg, {positive}, node->span, positive->kind); };
   if (!number->real) {

@@ -68,7 +68,9 @@ NodePtr Elaborator::dimension(const NodePtr& node, bool of_result) {
       [[fallthrough]];
     default:
       report(diagnose(Code::E611, node->span,
-                      {{"n", print(node)}, {"what", "a dimension"}, {"cure", "use upper-case names, whole numbers and + - * / //"}}));
+                      {{"n", print(node)},
+                       {"what", "a dimension"},
+                       {"cure", "use upper-case names, whole numbers and + - * / //"}}));
       return nullptr;
   }
 }
@@ -86,7 +88,8 @@ void Elaborator::tensor(const Parameter& p, Role role) {
   }
   if (p.value) {
     if (role != Role::kResult && !t.shape.empty()) {
-      report(diagnose(Code::E102, p.value->span, {{"t", "','"}, {"u", "a default"}}).with_remedy("only scalars have one"));
+      report(
+          diagnose(Code::E102, p.value->span, {{"t", "','"}, {"u", "a default"}}).with_remedy("only scalars have one"));
     } else if (auto value = fold_constant(p.value, declarations_)) {
       kind_fits(t.name.str(), t.type, *value, p.value->span);
       t.value = *value;

@@ -26,8 +26,9 @@ bool Elaborator::subscripts(const NodePtr& node, const Context& context, std::ve
 
 bool Elaborator::count_matches(const NodePtr& node, size_t rank) {
   if (node->args.size() == rank) return true;
-  report(diagnose(Code::E304, node->span,
-                  {{"x", node->name.str()}, {"r", counted(rank, "dimension")}, {"k", counted(node->args.size(), "subscript")}}));
+  report(diagnose(
+      Code::E304, node->span,
+      {{"x", node->name.str()}, {"r", counted(rank, "dimension")}, {"k", counted(node->args.size(), "subscript")}}));
   return false;
 }
 
@@ -139,7 +140,8 @@ NodePtr Elaborator::read_function(const Meaning& meaning, const std::vector<Subs
       }
       for (size_t k = 0; k < group.size(); ++k) {
         if (over[k]->domain) record(*group[k], *over[k]->domain, node->name.str(), at[i].span);
-        if (group[k]->id != over[k]->id) replacements[over[k]->id] = make_index(group[k]->id, group[k]->name, at[i].span);
+        if (group[k]->id != over[k]->id)
+          replacements[over[k]->id] = make_index(group[k]->id, group[k]->name, at[i].span);
       }
     } else if (over.size() != 1) {
       report(diagnose(Code::E606, at[i].span, {{"i", over.front()->name.str()}}));

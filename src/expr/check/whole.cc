@@ -84,9 +84,8 @@ void Elaborator::everything_used(const Kernel& kernel) {
   for (size_t t = 0; t < program_.tensors.size(); ++t) {
     const Tensor& tensor = program_.tensors[t];
     if (tensor.role != Role::kParameter || tensors.contains(static_cast<int32_t>(t))) continue;
-    bool gives_size = std::ranges::any_of(program_.dimensions, [&](const Dimension& d) {
-      return d.tensor == static_cast<int32_t>(t);
-    });
+    bool gives_size = std::ranges::any_of(program_.dimensions,
+                                          [&](const Dimension& d) { return d.tensor == static_cast<int32_t>(t); });
     if (!gives_size) report(diagnose(Code::E508, tensor.span, {{"n", tensor.name.str()}}));
   }
 }

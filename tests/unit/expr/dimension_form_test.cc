@@ -41,12 +41,14 @@ TEST(DimensionForm, IsARing) {
     equal_forms("a * b", op(Op::kMul, a, b), op(Op::kMul, b, a));
     equal_forms("associative", op(Op::kAdd, op(Op::kAdd, a, b), c), op(Op::kAdd, a, op(Op::kAdd, b, c)));
     equal_forms("associative", op(Op::kMul, op(Op::kMul, a, b), c), op(Op::kMul, a, op(Op::kMul, b, c)));
-    equal_forms("distributive", op(Op::kMul, op(Op::kAdd, a, b), c), op(Op::kAdd, op(Op::kMul, a, c), op(Op::kMul, b, c)));
+    equal_forms("distributive", op(Op::kMul, op(Op::kAdd, a, b), c),
+                op(Op::kAdd, op(Op::kMul, a, c), op(Op::kMul, b, c)));
     equal_forms("a + b - b", op(Op::kSub, op(Op::kAdd, a, b), b), a);
     equal_forms("a - a", op(Op::kSub, a, a), make_integer(0));
     equal_forms("-a", make_op(Op::kNeg, {a}), op(Op::kSub, make_integer(0), a));
     equal_forms("a / 6 * 6", op(Op::kMul, op(Op::kDiv, a, make_integer(6)), make_integer(6)), a);
-    equal_forms("a // 3", op(Op::kFloorDiv, op(Op::kAdd, a, b), make_integer(3)), op(Op::kFloorDiv, op(Op::kAdd, b, a), make_integer(3)));
+    equal_forms("a // 3", op(Op::kFloorDiv, op(Op::kAdd, a, b), make_integer(3)),
+                op(Op::kFloorDiv, op(Op::kAdd, b, a), make_integer(3)));
   }
 }
 
@@ -81,7 +83,9 @@ TEST(DimensionForm, NamesAreFoundEverywhere) {
 }
 
 TEST(DimensionForm, LinearInAName) {
-  auto linear = [](const std::string& text, const char* name) { return linear_in(*dimension_form(dimension(text)), Symbol(name)); };
+  auto linear = [](const std::string& text, const char* name) {
+    return linear_in(*dimension_form(dimension(text)), Symbol(name));
+  };
   auto form = [](const std::string& text) { return *dimension_form(dimension(text)); };
   auto n = linear("2 * N + M - 1", "N");
   ASSERT_TRUE(n);

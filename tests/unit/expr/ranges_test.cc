@@ -52,7 +52,8 @@ TEST(Ranges, ABoundWinsOverBareUses) {
 }
 
 TEST(Ranges, ABareSubscriptGivesItsDimension) {
-  EXPECT_EQ(ranges("(x: f32[M, K], z: f32[K, N]) -> y: f32[M, N]", "y[m, n] = sum[k] x[m, k] * z[k, n]"), "m:0..M n:0..N | k:0..K");
+  EXPECT_EQ(ranges("(x: f32[M, K], z: f32[K, N]) -> y: f32[M, N]", "y[m, n] = sum[k] x[m, k] * z[k, n]"),
+            "m:0..M n:0..N | k:0..K");
   EXPECT_EQ(ranges("(x: f32[N]) -> y: f32[2 * N]", "y[i] = x[i // 2]"), "i:0..2 * N");
   EXPECT_EQ(ranges("(x: f32[N]) -> y: f32", "y = sum[i] i"), "E301");
   EXPECT_EQ(ranges("(x: f32[N]) -> y: f32", "y = sum[i] x[i + 0]"), "E301");
@@ -75,18 +76,23 @@ TEST(Ranges, ABoundThatIsADimensionIsOne) {
 TEST(Ranges, ALocalsBoundIsRewrittenToTheSubscriptsUsed) {
   const char* signature = "(x: f32[R, N], length: i32[R]) -> y: f32[R]";
   EXPECT_EQ(ranges(signature, "s[r, n < length[r]] = x[r, n]\ny[q] = sum[j] s[q, j]"), "q:0..R | j:0..length[q]");
-  EXPECT_EQ(ranges(signature, "s[r, n < length[r]] = x[r, n]\ny[q] = sum[j] s[R - 1 - q, j]"), "q:0..R | j:0..length[R - 1 - q]");
+  EXPECT_EQ(ranges(signature, "s[r, n < length[r]] = x[r, n]\ny[q] = sum[j] s[R - 1 - q, j]"),
+            "q:0..R | j:0..length[R - 1 - q]");
   EXPECT_EQ(ranges(signature, "s[r, r <= n < length[r]] = x[r, n]\ny[q] = sum[j] s[q, j]"), "q:0..R | j:q..length[q]");
   // Through another local.
-  EXPECT_EQ(ranges(signature, "s[r, n < length[r]] = x[r, n]\nt[a, b] = 2 * s[a, b]\ny[q] = sum[j] t[q, j]"), "q:0..R | j:0..length[q]");
+  EXPECT_EQ(ranges(signature, "s[r, n < length[r]] = x[r, n]\nt[a, b] = 2 * s[a, b]\ny[q] = sum[j] t[q, j]"),
+            "q:0..R | j:0..length[q]");
 }
 
 TEST(Ranges, ABoundFromALocalWinsOverDimensions) {
   const char* signature = "(x: f32[R, N], v: f32[N], length: i32[R]) -> y: f32[R]";
-  EXPECT_EQ(ranges(signature, "s[r, n < length[r]] = x[r, n]\ny[r] = sum[n] s[r, n] * v[n]"), "r:0..R | n:0..length[r]");
-  EXPECT_EQ(ranges(signature, "s[r, n < length[r]] = x[r, n]\nt[r, n <= r] = x[r, n]\ny[r] = sum[n] s[r, n] * t[r, n]"), "E303");
-  EXPECT_EQ(ranges(signature, "s[r, n < length[r]] = x[r, n]\nt[r, n < length[r]] = v[n]\ny[r] = sum[n] s[r, n] * t[r, n]"),
+  EXPECT_EQ(ranges(signature, "s[r, n < length[r]] = x[r, n]\ny[r] = sum[n] s[r, n] * v[n]"),
             "r:0..R | n:0..length[r]");
+  EXPECT_EQ(ranges(signature, "s[r, n < length[r]] = x[r, n]\nt[r, n <= r] = x[r, n]\ny[r] = sum[n] s[r, n] * t[r, n]"),
+            "E303");
+  EXPECT_EQ(
+      ranges(signature, "s[r, n < length[r]] = x[r, n]\nt[r, n < length[r]] = v[n]\ny[r] = sum[n] s[r, n] * t[r, n]"),
+      "r:0..R | n:0..length[r]");
 }
 
 TEST(Ranges, ABoundUsesWhatIsBoundBeforeIt) {
@@ -94,7 +100,8 @@ TEST(Ranges, ABoundUsesWhatIsBoundBeforeIt) {
   EXPECT_EQ(ranges("(x: f32[N, N]) -> y: f32", "y = sum[j <= i, i] x[i, j]"), "E308");
   EXPECT_EQ(ranges("(x: f32[N, N]) -> y: f32[N]", "y[i] = sum[j <= i] x[i, j]"), "i:0..N | j:0..i + 1");
   EXPECT_EQ(ranges("(x: f32[N, N]) -> y: f32", "t[i, j <= i] = x[i, j]\ny = sum[j, i] t[i, j]"), "E308");
-  EXPECT_EQ(ranges("(x: f32[N, N]) -> y: f32", "t[i, j <= i] = x[i, j]\ny = sum[i, j] t[i, j]"), " | i:0..N j:0..i + 1");
+  EXPECT_EQ(ranges("(x: f32[N, N]) -> y: f32", "t[i, j <= i] = x[i, j]\ny = sum[i, j] t[i, j]"),
+            " | i:0..N j:0..i + 1");
   // A bound that needs an inner index can't be an outer one's.
   EXPECT_EQ(ranges("(x: f32[N, N]) -> y: f32", "t[i, j <= i] = x[i, j]\ny = sum[j] sum[i] t[i, j]"), "E308");
 }
@@ -124,29 +131,38 @@ TEST(Ranges, AValueThatDependsOnTheIndexBindsTheCallers) {
 }
 
 TEST(Ranges, SeveralIndicesStandForOneParameter) {
-  EXPECT_EQ(ranges("(x: f32[H, W, C]) -> y: f32[C]", "y[c] = mean[h, w](x[h, w, c])"), "c:0..C | h:0..H w:0..W | h:0..H w:0..W");
-  EXPECT_EQ(ranges("(x: f32[H, W]) -> y: f32[H, W]", "y[h, w] = softmax[h, w](x[h, w])").substr(0, 13), "h:0..H w:0..W");
+  EXPECT_EQ(ranges("(x: f32[H, W, C]) -> y: f32[C]", "y[c] = mean[h, w](x[h, w, c])"),
+            "c:0..C | h:0..H w:0..W | h:0..H w:0..W");
+  EXPECT_EQ(ranges("(x: f32[H, W]) -> y: f32[H, W]", "y[h, w] = softmax[h, w](x[h, w])").substr(0, 13),
+            "h:0..H w:0..W");
   EXPECT_EQ(ranges("(x: f32[H, W]) -> y: i32[H, W]", "y[h, w] = rank[h, w](x[h, w])"), "E606");
   EXPECT_EQ(ranges("(x: f32[H, W]) -> y: f32", "y = var[h < 2, w](x[h, w])").substr(0, 16), " | h:0..2 w:0..W");
 }
 
 TEST(Ranges, OfForComeFirst) {
   EXPECT_EQ(ranges("[V](x: i32[N]) -> h: i32[V] = 0", "for[n] h[x[n]] += 1"), "n:0..N");
-  EXPECT_EQ(ranges("(k: f32[N, D], slot: i32[N], inout c: f32[P, D])", "for[t if slot[t] >= 0] c[slot[t], d] = k[t, d]"), "t:0..N d:0..D");
-  EXPECT_EQ(ranges("(x: f32[M, N], s: i32[X + 1]) -> y: f32[M, N] = 0", "for[e < X, s[e] <= m < s[e + 1]] y[m, n] = x[m, n]"),
-            "e:0..X m:s[e]..s[e + 1] n:0..N");
+  EXPECT_EQ(
+      ranges("(k: f32[N, D], slot: i32[N], inout c: f32[P, D])", "for[t if slot[t] >= 0] c[slot[t], d] = k[t, d]"),
+      "t:0..N d:0..D");
+  EXPECT_EQ(
+      ranges("(x: f32[M, N], s: i32[X + 1]) -> y: f32[M, N] = 0", "for[e < X, s[e] <= m < s[e + 1]] y[m, n] = x[m, n]"),
+      "e:0..X m:s[e]..s[e + 1] n:0..N");
 }
 
 TEST(Ranges, FunctionsHaveTheirOwnNames) {
   std::string f = "fn f[i](x[i], m) = sum[i] x[i] * m\n\n";
-  CheckedText checked = check_text(f + "kernel k(a: f32[M, N], i: f32) -> y: f32[M] {\n  y[m] = f[j](a[m, j] + i, m)\n}\n");
+  CheckedText checked =
+      check_text(f + "kernel k(a: f32[M, N], i: f32) -> y: f32[M] {\n  y[m] = f[j](a[m, j] + i, m)\n}\n");
   EXPECT_EQ(print(checked.program().updates[0].value), "sum[j < N] (a[m, j] + i) * m");
 }
 
 TEST(Ranges, AParameterMayBeReadAtAnotherIndex) {
-  CheckedText checked = check_text("fn below[i](x[i]) = sum[j < i] x[j]\n\nkernel k(a: f32[M, N]) -> y: f32[M, N] {\n  y[m, n] = below[n](a[m, n])\n}\n");
+  CheckedText checked = check_text(
+      "fn below[i](x[i]) = sum[j < i] x[j]\n\nkernel k(a: f32[M, N]) -> y: f32[M, N] {\n  y[m, n] = below[n](a[m, "
+      "n])\n}\n");
   EXPECT_EQ(print(checked.program().updates[0].value), "sum[j < n] a[m, j]");
-  checked = check_text("fn next[i](x[i]) = x[i + 1]\n\nkernel k(a: f32[M, N]) -> y: f32[M, N] {\n  y[m, n] = next[n](a[m, n])\n}\n");
+  checked = check_text(
+      "fn next[i](x[i]) = x[i + 1]\n\nkernel k(a: f32[M, N]) -> y: f32[M, N] {\n  y[m, n] = next[n](a[m, n])\n}\n");
   EXPECT_EQ(print(checked.program().updates[0].value), "a[m, n + 1]");
 }
 

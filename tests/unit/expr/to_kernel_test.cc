@@ -10,7 +10,8 @@ namespace {
 
 std::string described(const Program& p) {
   std::string out = print(to_kernel(p));
-  for (const Dimension& d : p.dimensions) out += fmt::format("{}{}{} {} {}\n", d.name.str(), d.given, d.dynamic, d.tensor, d.axis);
+  for (const Dimension& d : p.dimensions)
+    out += fmt::format("{}{}{} {} {}\n", d.name.str(), d.given, d.dynamic, d.tensor, d.axis);
   for (const Tensor& t : p.tensors) out += fmt::format("{} {}\n", t.name.str(), static_cast<int>(t.role));
   for (const Local& l : p.locals) {
     out += fmt::format("{} {}", l.name.str(), static_cast<int>(l.kind));
@@ -53,7 +54,8 @@ TEST(ToKernel, OfRandomKernels) {
 TEST(ToKernel, RenamesWhatWouldHide) {
   // The index of the call stands inside a sum over the caller's index of the same name.
   CheckedText checked = check_text(
-      "fn total[i](x[i]) = sum[n < 3] sum[i] x[i] * n\n\nkernel f(x: f32[M, N]) -> y: f32[N] {\n  y[n] = total[m](x[m, n])\n}\n");
+      "fn total[i](x[i]) = sum[n < 3] sum[i] x[i] * n\n\nkernel f(x: f32[M, N]) -> y: f32[N] {\n  y[n] = total[m](x[m, "
+      "n])\n}\n");
   EXPECT_EQ(print(to_kernel(checked.program()).definitions[0]), "y[n < N] = sum[n2 < 3] sum[m < M] x[m, n] * n2\n");
   expect_same_again(checked.program(), "hidden");
 }

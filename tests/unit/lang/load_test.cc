@@ -49,6 +49,12 @@ TEST_F(Load, ImportsFromBesideTheFileThenFromTheLibrary) {
   EXPECT_EQ(value(main(std::string("import one\n") + kKernel)), "x[i] + 2");
 }
 
+TEST_F(Load, ThePreludeIsRight) {
+  Unit unit = load(prelude());
+  EXPECT_EQ(render(unit.errors), "");
+  EXPECT_GT(unit.module->items.size(), 20u);
+}
+
 TEST_F(Load, AFileImportedTwiceIsOne) {
   write("one.qn", "fn f(x) = x + 1\n");
   write("two.qn", "import one\nfn g(x) = f(x)\n");
@@ -79,14 +85,16 @@ TEST_F(Load, ShadowingThePreludeLeavesThePreludeAlone) {
 }
 
 TEST_F(Load, ConstantsAreFolded) {
-  EXPECT_EQ(value(main(std::string("const A = 3\nconst B = A * 2 + 1\nfn f(x) = x + B // 2\n") + kKernel)), "x[i] + 7 // 2");
+  EXPECT_EQ(value(main(std::string("const A = 3\nconst B = A * 2 + 1\nfn f(x) = x + B // 2\n") + kKernel)),
+            "x[i] + 7 // 2");
   EXPECT_EQ(value(main(std::string("const A = -3 // 2\nfn f(x) = x * A\n") + kKernel)), "x[i] * -2");
   EXPECT_EQ(value(main(std::string("const A = 1 / 4\nfn f(x) = x * A\n") + kKernel)), "x[i] * 0.25");
 }
 
 TEST_F(Load, AKernelWithAnErrorHasNoProgram) {
   for (const char* value : {"x[i] * 1e999", "x[i] @", "xY", "1.2.3", "x[i) + 1", "q", "x[i] > 0"}) {
-    Unit unit = main(std::string("kernel k(x: f32[N], xY: f32) -> y: f32[N] {\n  y[i] = ") + value + "\n}\nkernel good(x: f32[N]) -> y: f32[N] {\n  y[i] = x[i]\n}\n");
+    Unit unit = main(std::string("kernel k(x: f32[N], xY: f32) -> y: f32[N] {\n  y[i] = ") + value +
+                     "\n}\nkernel good(x: f32[N]) -> y: f32[N] {\n  y[i] = x[i]\n}\n");
     EXPECT_FALSE(unit.find("k")->program) << value;
     EXPECT_TRUE(unit.find("good")->program) << value << "\n" << render(unit.errors);
   }

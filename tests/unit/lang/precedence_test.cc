@@ -1,8 +1,7 @@
 // How tightly each operator binds: Python's order, with reductions between + and *. Expectations are written with all
 // parentheses, by a printer of its own.
-#include <gtest/gtest.h>
-
 #include <fmt/format.h>
+#include <gtest/gtest.h>
 
 #include "expr/node.h"
 #include "expr/print.h"
@@ -37,7 +36,9 @@ std::string parsed(const std::string& text) {
 
 // Loosest first; all of one row are equal and group from the left.
 const std::vector<std::vector<std::string>> kLevels = {
-    {"or"}, {"and"}, {"<", "<=", ">", ">=", "==", "!="}, {"|"}, {"^"}, {"&"}, {"<<", ">>"}, {"+", "-"}, {"*", "/", "//", "%"},
+    {"or"},       {"and"},    {"<", "<=", ">", ">=", "==", "!="},
+    {"|"},        {"^"},      {"&"},
+    {"<<", ">>"}, {"+", "-"}, {"*", "/", "//", "%"},
 };
 
 TEST(Precedence, OfEachPairOfOperators) {
@@ -46,7 +47,7 @@ TEST(Precedence, OfEachPairOfOperators) {
       for (const std::string& first : kLevels[i]) {
         for (const std::string& second : kLevels[j]) {
           bool chain = i == 2 && j == 2;
-          std::string expected = chain ? fmt::format("((a {} b) and (b {} c))", first, second)
+          std::string expected = chain   ? fmt::format("((a {} b) and (b {} c))", first, second)
                                  : j > i ? fmt::format("(a {} (b {} c))", first, second)
                                          : fmt::format("((a {} b) {} c)", first, second);
           EXPECT_EQ(parsed(fmt::format("a {} b {} c", first, second)), expected);
@@ -93,7 +94,8 @@ TEST(Precedence, OfChains) {
   EXPECT_EQ(parsed("a < b and b < c"), "((a < b) and (b < c))");
   EXPECT_EQ(parsed("a + 1 < b | c <= d"), "(((a + 1) < (b | c)) and ((b | c) <= d))");
   // A chain prints as one; the same comparisons joined by hand don't.
-  auto chain = parse_expression(Source::make("test", "a < b < c")), joined = parse_expression(Source::make("test", "a < b and b < c"));
+  auto chain = parse_expression(Source::make("test", "a < b < c")),
+       joined = parse_expression(Source::make("test", "a < b and b < c"));
   EXPECT_EQ(expr::print(*chain), "a < b < c");
   EXPECT_EQ(expr::print(*joined), "a < b and b < c");
 }

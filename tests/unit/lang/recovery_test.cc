@@ -1,7 +1,6 @@
 // Damaged text: every independent error is reported, nothing crashes, everything ends.
-#include <gtest/gtest.h>
-
 #include <fmt/format.h>
+#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <chrono>
@@ -27,20 +26,25 @@ std::vector<std::string> codes(const Diagnostics& errors) {
 
 TEST(Recovery, OneDamagedDefinitionAKernelIsOneErrorEach) {
   const std::vector<std::string> damages = {
-      "y[i] = x[i) + 1", "y[i = x[i]",      "y[i] = x[i] x[i]", "y[i] = (x[i] + 1", "y[i] == x[i]", "y[i] = x[i] +",
-      "y[i] = * x[i]",   "y[i] if x[i] = 1", "y[i] = sum x[i]",  "y[i] = f32 x[i]",  "y[i] = x[]",   "y[i] = sum[2 * i] 1",
-      "y[i] = x[i] @ 2", "y[i] = 1.2.3",     "y[i] = x[i] ** 2", "y[i] := x[i]",     "y[i] = q[i]",  "y[i] = x[i, i]",
-      "y[i] = nope(x[i])", "y[i] = x[i] if x[i] else 0", "y[i] = x[i] > 0", "y[i] = x[i / 2]", "y[i] = x[i] % 2",
+      "y[i] = x[i) + 1", "y[i = x[i]",          "y[i] = x[i] x[i]", "y[i] = (x[i] + 1",  "y[i] == x[i]",
+      "y[i] = x[i] +",   "y[i] = * x[i]",       "y[i] if x[i] = 1", "y[i] = sum x[i]",   "y[i] = f32 x[i]",
+      "y[i] = x[]",      "y[i] = sum[2 * i] 1", "y[i] = x[i] @ 2",  "y[i] = 1.2.3",      "y[i] = x[i] ** 2",
+      "y[i] := x[i]",    "y[i] = q[i]",         "y[i] = x[i, i]",   "y[i] = nope(x[i])", "y[i] = x[i] if x[i] else 0",
+      "y[i] = x[i] > 0", "y[i] = x[i / 2]",     "y[i] = x[i] % 2",
   };
   std::string text;
   for (size_t k = 0; k < damages.size(); ++k) {
-    text += fmt::format("kernel k{}(x: T[N]) -> (y: T[N], z: T[N]) {{\n  t[i] = 2 * x[i]\n  {}\n  z[i] = t[i] + 1\n}}\n\n", k, damages[k]);
+    text +=
+        fmt::format("kernel k{}(x: T[N]) -> (y: T[N], z: T[N]) {{\n  t[i] = 2 * x[i]\n  {}\n  z[i] = t[i] + 1\n}}\n\n",
+                    k, damages[k]);
   }
   Unit unit = loaded(text);
   // Line of the damaged definition of kernel k is 6 k + 3; what is missing at its end is seen in the next line.
   std::vector<int> found(damages.size());
-  for (const Diagnostic& d : unit.errors) ++found[static_cast<size_t>((d.span.source->position(d.span.begin).line - 1) / 6)];
-  for (size_t k = 0; k < damages.size(); ++k) EXPECT_EQ(found[k], 1) << damages[k] << "\n" << render(loaded(text).errors);
+  for (const Diagnostic& d : unit.errors)
+    ++found[static_cast<size_t>((d.span.source->position(d.span.begin).line - 1) / 6)];
+  for (size_t k = 0; k < damages.size(); ++k)
+    EXPECT_EQ(found[k], 1) << damages[k] << "\n" << render(loaded(text).errors);
 }
 
 TEST(Recovery, DamageInALibraryKernelIsReportedOnce) {
@@ -48,7 +52,8 @@ TEST(Recovery, DamageInALibraryKernelIsReportedOnce) {
   for (const fuzz::File& file : fuzz::library()) {
     std::string text = file.text;
     size_t kernels = 0;
-    for (size_t at = 0; (at = text.find(" = ", text.find(" {\n", text.find("\nkernel ", at)))) != std::string::npos; ++kernels) {
+    for (size_t at = 0; (at = text.find(" = ", text.find(" {\n", text.find("\nkernel ", at)))) != std::string::npos;
+         ++kernels) {
       text.insert(at + 3, "* ");
       at += 4;
       at = text.find("\n}", at);
@@ -60,10 +65,11 @@ TEST(Recovery, DamageInALibraryKernelIsReportedOnce) {
 
 TEST(Recovery, TokenSoupIsAnError) {
   static const std::vector<std::string> words = {
-      "kernel", "fn",  "const", "import", "for", "return", "if",  "else", "and", "or",  "not", "inout", "dyn", "true", "inf", "nan", "sum",
-      "max",    "any", "f32",   "u4",     "a",   "b",      "x",   "N",    "M",   "T",   "0",   "1.5",   "0x1", "(",    ")",   "[",   "]",
-      "{",      "}",   ",",     ":",      "=",   "+=",     "->",  "+",    "-",   "*",   "//",  "%",     "&",   "|",    "^",   "<",   "<=",
-      "<<",     "==",  "\n",    "\n",     "\n",  "# c\n",  "@",   "xY",   "1.",
+      "kernel", "fn",   "const", "import", "for", "return", "if",  "else", "and",   "or", "not", "inout",
+      "dyn",    "true", "inf",   "nan",    "sum", "max",    "any", "f32",  "u4",    "a",  "b",   "x",
+      "N",      "M",    "T",     "0",      "1.5", "0x1",    "(",   ")",    "[",     "]",  "{",   "}",
+      ",",      ":",    "=",     "+=",     "->",  "+",      "-",   "*",    "//",    "%",  "&",   "|",
+      "^",      "<",    "<=",    "<<",     "==",  "\n",     "\n",  "\n",   "# c\n", "@",  "xY",  "1.",
   };
   for (uint64_t seed = 0; seed < 3000; ++seed) {
     fuzz::Choices choose(seed);
@@ -89,7 +95,9 @@ TEST(Recovery, MutatedBytesNeverCrash) {
       switch (choose.below(4)) {
         case 0: text[at] = static_cast<char>(choose.below(256)); break;
         case 1: text.erase(at, static_cast<size_t>(1 + choose.below(20))); break;
-        case 2: text.insert(at, text.substr(static_cast<size_t>(choose.below(static_cast<int>(text.size()))), 10)); break;
+        case 2:
+          text.insert(at, text.substr(static_cast<size_t>(choose.below(static_cast<int>(text.size()))), 10));
+          break;
         default: text.insert(at, 1, "()[]{}=+-*/<>&|^#\n 0N"[choose.below(22)]);
       }
     }
@@ -106,10 +114,13 @@ std::string repeated(std::string_view part, size_t bytes) {
 
 TEST(Recovery, ADeepExpressionIsRefusedWithoutDepth) {
   constexpr size_t kMegabyte = size_t{1} << 20;
-  for (std::string_view part : {"(", "-", "not ", "x[", "f(", "max(", "f32(", "sum[i] ", "sum[i < ", "1 if 1 else ", "1 if ", "(1, ", "f[i](",
-                                "x + ", "x * ", "x < ", "x if x else ", "1 and ", "1 or ", "x & ", "((x) + ", "- (", "sum[x["}) {
-    for (const char* before : {"const A = ", "kernel f(x: T[N]) -> y: T[N] {\n  y[i] = ", "kernel f(x: T[", "kernel f[A = ",
-                               "kernel f(x: T[N]) -> y: T[N] {\n  for[i if ", "kernel f(x: T[N]) -> y: T[N] {\n  y["}) {
+  for (std::string_view part :
+       {"(",       "-",    "not ",  "x[",   "f(",   "max(", "f32(",         "sum[i] ", "sum[i < ", "1 if 1 else ",
+        "1 if ",   "(1, ", "f[i](", "x + ", "x * ", "x < ", "x if x else ", "1 and ",  "1 or ",    "x & ",
+        "((x) + ", "- (",  "sum[x["}) {
+    for (const char* before :
+         {"const A = ", "kernel f(x: T[N]) -> y: T[N] {\n  y[i] = ", "kernel f(x: T[",
+          "kernel f[A = ", "kernel f(x: T[N]) -> y: T[N] {\n  for[i if ", "kernel f(x: T[N]) -> y: T[N] {\n  y["}) {
       Diagnostics errors = loaded(before + repeated(part, kMegabyte / 8) + "1").errors;
       ASSERT_FALSE(errors.empty()) << before << part;
       EXPECT_LE(errors.size(), 3u) << before << part << "\n" << render(errors).substr(0, 3000);
@@ -120,10 +131,12 @@ TEST(Recovery, ADeepExpressionIsRefusedWithoutDepth) {
   }
   std::string sum = "x[i]";
   for (int i = 0; i < 2000; ++i) sum += " + x[i]";
-  EXPECT_EQ(codes(loaded("kernel f(x: T[N]) -> y: T[N] {\n  y[i] = " + sum + "\n}\n").errors), std::vector<std::string>{"E113"});
+  EXPECT_EQ(codes(loaded("kernel f(x: T[N]) -> y: T[N] {\n  y[i] = " + sum + "\n}\n").errors),
+            std::vector<std::string>{"E113"});
   std::string lines = "x[i]";
   for (int i = 0; i < 2000; ++i) lines += " +\n    x[i]";
-  EXPECT_EQ(codes(loaded("kernel f(x: T[N]) -> y: T[N] {\n  y[i] = " + lines + "\n}\n").errors), std::vector<std::string>{"E113"});
+  EXPECT_EQ(codes(loaded("kernel f(x: T[N]) -> y: T[N] {\n  y[i] = " + lines + "\n}\n").errors),
+            std::vector<std::string>{"E113"});
 }
 
 TEST(Recovery, WhatIsNotTextOfTheNotationIsFewMessages) {
@@ -137,13 +150,15 @@ TEST(Recovery, NestedChainsEnd) {
   std::string chain = "0";
   for (int i = 0; i < 60; ++i) chain = "(0 < (1 if " + chain + " else 2) < 3)";
   auto begin = std::chrono::steady_clock::now();
-  EXPECT_EQ(codes(loaded("kernel f(x: T[N]) -> y: T[N] {\n  y[i] = 1 if " + chain + " else 0\n}\n").errors), std::vector<std::string>{"E118"});
+  EXPECT_EQ(codes(loaded("kernel f(x: T[N]) -> y: T[N] {\n  y[i] = 1 if " + chain + " else 0\n}\n").errors),
+            std::vector<std::string>{"E118"});
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
 }
 
 TEST(Recovery, ChainsOfFunctionsEnd) {
   std::string text = "fn f0[i](x[i]) = sum[i] x[i]\n";
-  for (int i = 1; i < 40; ++i) text += fmt::format("fn f{}[i](x[i]) = f{}[i](x[i] + f{}[i](x[i])) + f{}[i](x[i])\n", i, i - 1, i - 1, i - 1);
+  for (int i = 1; i < 40; ++i)
+    text += fmt::format("fn f{}[i](x[i]) = f{}[i](x[i] + f{}[i](x[i])) + f{}[i](x[i])\n", i, i - 1, i - 1, i - 1);
   auto begin = std::chrono::steady_clock::now();
   Diagnostics errors = loaded(text + "kernel f(x: T[N]) -> y: f32 {\n  y = f39[i](x[i])\n}\n").errors;
   EXPECT_FALSE(errors.empty());

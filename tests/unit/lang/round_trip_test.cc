@@ -71,7 +71,9 @@ TEST(RoundTrip, OfRandomModules) {
     std::string text = expr::print(module);
     Parsed second = parsed(text);
     ASSERT_EQ(render(second.errors), "") << "seed " << seed << "\n" << text;
-    ASSERT_TRUE(expr::equal(module, second.module)) << "seed " << seed << "\n" << text << "\n--- read as\n" << expr::print(second.module);
+    ASSERT_TRUE(expr::equal(module, second.module)) << "seed " << seed << "\n"
+                                                    << text << "\n--- read as\n"
+                                                    << expr::print(second.module);
     ASSERT_EQ(expr::print(second.module), text) << "seed " << seed;
     expect_no_break_left(text, seed);
   }
@@ -120,7 +122,8 @@ kernel k(x: T[N]) -> y: T[N] {
 }
 
 TEST(RoundTrip, CommentsInsideMoveAboveInOrder) {
-  std::string text = "kernel k(  # one\n  x: T[N]  # two\n) -> y: T[N] {  # three\n  y[i] = x[i] +  # four\n    1  # five\n}  # six\n";
+  std::string text =
+      "kernel k(  # one\n  x: T[N]  # two\n) -> y: T[N] {  # three\n  y[i] = x[i] +  # four\n    1  # five\n}  # six\n";
   std::string out = expr::print(parsed(text).module);
   EXPECT_EQ(comments(out), comments(text)) << out;
   EXPECT_EQ(expr::print(parsed(out).module), out);
@@ -132,10 +135,11 @@ TEST(RoundTrip, LongLinesBreak) {
   std::string parameters = "x: T[N]", results = "y: T[N]";
   for (int i = 0; i < 40; ++i) parameters += ", parameter" + std::to_string(i) + ": f32[N, M]";
   for (int i = 0; i < 20; ++i) results += ", result" + std::to_string(i) + ": f32[N, M]";
-  for (const std::string& text : {"kernel k(x: T[N]) -> y: T[N] {\n  y[i] = " + sum + "\n}\n",
-                                  "fn f(x) = " + sum + "\n", "fn f(x) {\n  return " + sum + "\n}\n", "const A = " + sum + "\n",
-                                  "kernel k(" + parameters + ") -> (" + results + ") {\n  y[i] = x[i]\n}\n",
-                                  "kernel k(x: T[N]) -> y: T[N] {\n  y[i] = max(" + sum + ", 0) if all[i] x[i] == 1 else (" + sum + ")\n}\n"}) {
+  for (const std::string& text :
+       {"kernel k(x: T[N]) -> y: T[N] {\n  y[i] = " + sum + "\n}\n", "fn f(x) = " + sum + "\n",
+        "fn f(x) {\n  return " + sum + "\n}\n", "const A = " + sum + "\n",
+        "kernel k(" + parameters + ") -> (" + results + ") {\n  y[i] = x[i]\n}\n",
+        "kernel k(x: T[N]) -> y: T[N] {\n  y[i] = max(" + sum + ", 0) if all[i] x[i] == 1 else (" + sum + ")\n}\n"}) {
     Parsed module = parsed(text);
     ASSERT_EQ(render(module.errors), "");
     std::string out = expr::print(module.module);

@@ -1,9 +1,8 @@
 // Tokens: positions, numbers, words, what is skipped and reported.
 #include "lang/token.h"
 
-#include <gtest/gtest.h>
-
 #include <fmt/format.h>
+#include <gtest/gtest.h>
 
 namespace quern::lang {
 namespace {
@@ -100,9 +99,7 @@ TEST(Tokens, WhatCannotBeReadIsSkipped) {
   EXPECT_EQ(texts(lex("a && b || c")), "a|and|b|or|c|");
 }
 
-TEST(Tokens, AMixedNameIsReportedOnce) {
-  EXPECT_EQ(lex("xValue + xValue + yValue").errors.size(), 2u);
-}
+TEST(Tokens, AMixedNameIsReportedOnce) { EXPECT_EQ(lex("xValue + xValue + yValue").errors.size(), 2u); }
 
 TEST(Tokens, EmptyTextHasOneToken) {
   for (const char* text : {"", "\n", "# only\n", " \t\r\n"}) EXPECT_EQ(lex(text).tokens.tokens.size(), 1u);
