@@ -360,11 +360,11 @@ Evaluator::Slot Evaluator::within(const Step& s) {
     fill(*s.args[0], out);
     return out;
   }
-  report(Code::E802, *s.node, 0,
-         {{"t", print(s.node->args[0])},
-          {"e", std::to_string(at.v)},
+  report(Code::E802, *s.node, 1,
+         {{"t", within_name(*s.node)},
+          {"e", fmt::format("{} = {}", print(s.node->args[1]), at.v)},
           {"lo", std::to_string(lo.v)},
-          {"hi", std::to_string(hi.v)}});
+          {"hi", std::to_string(hi.v - 1)}});
   return {};
 }
 
