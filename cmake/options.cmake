@@ -17,6 +17,8 @@ endif()
 add_compile_options(-Wall -Wextra -Wpedantic -Wno-missing-field-initializers)
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   add_compile_options(-Wno-restrict)  # false alarms on std::string + char * in GCC 12 (its bug 105329)
+else()
+  add_compile_options(-Wno-deprecated-declarations)  # stable_sort of libstdc++ 12 uses what C++17 deprecated
 endif()
 # Switched off for one build by `cmake --compile-no-warning-as-error`.
 set(CMAKE_COMPILE_WARNING_AS_ERROR ON)
@@ -31,11 +33,22 @@ if(QUERN_SANITIZE)
   add_link_options(${QUERN_SANITIZE_FLAGS})
 endif()
 
+option(QUERN_FUZZ "build the libFuzzer targets of tests/fuzz (clang)" OFF)
+if(QUERN_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
+
 # A layer: a static library named quern_<layer> of all .cc files in its folder, that may include from src/ and
 # include/. USES names what it links: layers below it and imported targets. It is installed as quern::<layer>.
+# With PROGRAM its main.cc is left out and becomes that program.
 function(quern_layer name)
-  cmake_parse_arguments(LAYER "" "" "USES" ${ARGN})
+  cmake_parse_arguments(LAYER "" "PROGRAM" "USES" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cc)
+  if(LAYER_PROGRAM)
+    list(REMOVE_ITEM sources ${CMAKE_CURRENT_SOURCE_DIR}/${name}/main.cc)
+    add_executable(${LAYER_PROGRAM} ${CMAKE_CURRENT_SOURCE_DIR}/${name}/main.cc)
+    target_link_libraries(${LAYER_PROGRAM} PRIVATE quern_${name})
+  endif()
   add_library(quern_${name} STATIC ${sources})
   add_library(quern::${name} ALIAS quern_${name})
   set_target_properties(quern_${name} PROPERTIES EXPORT_NAME ${name})

@@ -43,7 +43,7 @@ _quern() {
     ((${#words[@]} > 1)) && previous=${words[-2]}
     for ((i = 1; i < ${#words[@]} - 1; ++i)); do
         case ${words[i]} in
-            --color | --dim | --type | --seed | --on | --at | -o) ((++i)) ;;
+            --color | --dim | --type | --seed | --on | --threads | --at | -o) ((++i)) ;;
             -*) ;;
             *)
                 if [[ -z $command ]]; then
@@ -76,7 +76,7 @@ _quern() {
             fi
             return
             ;;
-        --dim | --seed) return ;;
+        --dim | --seed | --threads) return ;;
         -o) mapfile -t COMPREPLY < <(compgen -f -- "$word"); compopt -o filenames 2>/dev/null; return ;;
     esac
 
@@ -84,11 +84,11 @@ _quern() {
         local options='--help --color'
         case $command in
             '') options+=' --version' ;;
-            run) options+=' --dim --type --seed --on -o --json' ;;
-            check) options+=' --dim --json' ;;
+            run) options+=' --dim --type --seed --on --threads -o --bounds --remarks --json' ;;
+            check) options+=' --dim --type --verbose --remarks --json' ;;
             format) options+=' --check' ;;
             list) options+=' --json' ;;
-            emit) options+=' --at' ;;
+            emit) options+=' --at --json' ;;
         esac
         mapfile -t COMPREPLY < <(compgen -W "$options" -- "$word")
         return
@@ -113,7 +113,8 @@ _quern() {
                 [[ ${COMPREPLY[*]} == */ ]] && compopt -o nospace 2>/dev/null
             fi
             ;;
-        check | emit) [[ -z $target ]] && _quern_files "$word" 1 ;;
+        check) _quern_files "$word" 1 ;;
+        emit) [[ -z $target ]] && _quern_files "$word" 1 ;;
         format | list) _quern_files "$word" 0 ;;
     esac
 }

@@ -35,7 +35,7 @@ function __quern_needs_target
             continue
         end
         switch $word
-            case --dim --type --seed --on --at --color -o
+            case --dim --type --seed --on --threads --at --color -o
                 set skip 1
             case '-*'
             case '*'
@@ -56,14 +56,19 @@ complete -c quern -n "not __fish_seen_subcommand_from $commands" -a format -d 'W
 complete -c quern -n "not __fish_seen_subcommand_from $commands" -a list -d 'List kernels'
 complete -c quern -n "not __fish_seen_subcommand_from $commands" -a emit -d 'Print a kernel at a level'
 
-complete -c quern -n '__fish_seen_subcommand_from run check emit; and __quern_needs_target' -a '(__quern_targets)'
+complete -c quern -n '__fish_seen_subcommand_from run emit; and __quern_needs_target' -a '(__quern_targets)'
+complete -c quern -n '__fish_seen_subcommand_from check' -a '(__quern_targets)'
 complete -c quern -n '__fish_seen_subcommand_from run; and not __quern_needs_target' -F
 complete -c quern -n '__fish_seen_subcommand_from format list' -k -a '(__fish_complete_suffix .qn)'
 complete -c quern -n '__fish_seen_subcommand_from run check' -l dim -x -d 'NAME=size'
-complete -c quern -n '__fish_seen_subcommand_from run' -l type -x -a '(__quern_types)' -d 'NAME=type'
+complete -c quern -n '__fish_seen_subcommand_from run check' -l type -x -a '(__quern_types)' -d 'NAME=type'
 complete -c quern -n '__fish_seen_subcommand_from run' -l seed -x -d 'The seed of random arrays'
 complete -c quern -n '__fish_seen_subcommand_from run' -l on -x -a interpreter -d 'The device'
+complete -c quern -n '__fish_seen_subcommand_from run' -l threads -x -d 'Threads to compute with'
 complete -c quern -n '__fish_seen_subcommand_from run' -s o -r -F -d 'Write the results'
-complete -c quern -n '__fish_seen_subcommand_from run check list' -l json -d 'Print JSON'
+complete -c quern -n '__fish_seen_subcommand_from run' -l bounds -d 'Also write error bounds'
+complete -c quern -n '__fish_seen_subcommand_from run check' -l remarks -d 'Show remarks'
+complete -c quern -n '__fish_seen_subcommand_from check' -s v -l verbose -d 'Show every subscript'
+complete -c quern -n '__fish_seen_subcommand_from run check list emit' -l json -d 'Print JSON'
 complete -c quern -n '__fish_seen_subcommand_from format' -l check -d 'Only look'
 complete -c quern -n '__fish_seen_subcommand_from emit' -l at -x -a expr -d 'The level'

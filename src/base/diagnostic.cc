@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/text.h"
+
 namespace quern {
 namespace {
 
@@ -34,22 +36,26 @@ std::string excerpt(const Span& span, std::string_view caret_color, std::string_
   if (!span.source) return {};
   auto [line, column] = span.source->position(span.begin);
   auto last = span.source->position(span.end);
-  std::string text;
-  // Tabs and control characters would shift the caret or the terminal: they show as one blank.
-  for (char c : span.source->line(line)) text += static_cast<unsigned char>(c) < 32 || c == 127 ? ' ' : c;
-  std::vector<std::string> characters;
-  for (char c : text) {
-    if ((static_cast<unsigned char>(c) & 0xC0) == 0x80 && !characters.empty()) {
-      characters.back() += c;
-    } else {
-      characters.emplace_back(1, c);
-    }
-  }
-  int64_t width = static_cast<int64_t>(characters.size());
+  // A character is a byte that begins one and the continuation bytes after it, as position() counts; a line may have
+  // 256 MiB, so only the window is taken apart.
+  auto begins = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; };
+  std::string_view text = span.source->line(line);
+  int64_t width = std::count_if(text.begin(), text.end(), begins);
   int64_t end = last.line == line ? last.column : width + 1;
   int64_t first = std::max<int64_t>(0, std::min(column - 1 - kWindow / 4, width - kWindow));
   std::string shown;
-  for (int64_t i = first; i < std::min(width, first + kWindow); ++i) shown += characters[i];
+  size_t at = 0;
+  for (int64_t i = -1; at < text.size() && i < first + kWindow;) {
+    size_t next = at + 1;
+    while (next < text.size() && !begins(text[next])) ++next;
+    std::string_view character = text.substr(at, next - at);
+    if (begins(text[at])) ++i;
+    at = next;
+    if (i < first || i >= first + kWindow) continue;
+    // Tabs and control characters would shift the caret or the terminal: they show as one blank.
+    bool control = static_cast<unsigned char>(character[0]) < 32 || character[0] == 127;
+    shown += invalid_utf8(character) ? "?" : control ? " " : character;
+  }
   int64_t carets = std::clamp<int64_t>(end - column, 1, std::max<int64_t>(1, first + kWindow - column + 1));
   std::string number = std::to_string(line);
   std::string margin(number.size(), ' ');

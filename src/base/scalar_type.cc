@@ -59,6 +59,8 @@ uint64_t largest_bits(const Format& f) {
   return 0;
 }
 
+double power_of_two(int exponent) { return std::bit_cast<double>(static_cast<uint64_t>(exponent + 1023) << 52); }
+
 double decode(const Format& f, uint64_t bits) {
   bool negative = bits & sign_bit(f);
   uint64_t magnitude = bits & (sign_bit(f) - 1);
@@ -69,34 +71,35 @@ double decode(const Format& f, uint64_t bits) {
     value = mantissa ? std::numeric_limits<double>::quiet_NaN() : std::numeric_limits<double>::infinity();
   } else if (f.top == Format::kNanOnly && magnitude == sign_bit(f) - 1) {
     value = std::numeric_limits<double>::quiet_NaN();
-  } else if (exponent == 0) {
-    value = std::ldexp(static_cast<double>(mantissa), 1 - f.bias - f.mantissa_bits);
   } else {
-    mantissa |= uint64_t{1} << f.mantissa_bits;
-    value = std::ldexp(static_cast<double>(mantissa), static_cast<int>(exponent) - f.bias - f.mantissa_bits);
+    // The numbers below the least normal one have its exponent, without the leading one.
+    if (exponent > 0) mantissa |= uint64_t{1} << f.mantissa_bits;
+    int weight = std::max(static_cast<int>(exponent), 1) - f.bias - f.mantissa_bits;
+    value = static_cast<double>(mantissa) * power_of_two(weight);
   }
   return negative ? -value : value;
 }
 
 uint64_t encode(const Format& f, double value) {
   if (std::isnan(value)) return nan_bits(f);
-  uint64_t sign = std::signbit(value) ? sign_bit(f) : 0;
-  double magnitude = std::fabs(value);
-  uint64_t top = largest_bits(f);
+  auto wide = std::bit_cast<uint64_t>(value);
+  uint64_t sign = wide >> 63 ? sign_bit(f) : 0;
   uint64_t infinity = ((uint64_t{1} << f.exponent_bits) - 1) << f.mantissa_bits;
-  if (std::isinf(magnitude)) return sign | (f.saturates ? top : infinity);
-  int exponent = 0;
-  std::frexp(magnitude, &exponent);                                       // magnitude = m * 2^exponent, 0.5 <= m < 1
-  int step = std::max(exponent - 1, 1 - f.bias) - f.mantissa_bits;        // weight of the last mantissa bit
-  double units = std::nearbyint(std::ldexp(magnitude, -step));            // default mode: ties to even
-  if (units == 0) return sign;
-  double rounded = std::ldexp(units, step);
-  if (rounded > decode(f, top)) return sign | (f.saturates ? top : infinity);
-  std::frexp(rounded, &exponent);
-  if (exponent - 1 < 1 - f.bias) return sign | static_cast<uint64_t>(std::ldexp(rounded, f.bias - 1 + f.mantissa_bits));
-  auto mantissa = static_cast<uint64_t>(std::ldexp(rounded, f.mantissa_bits - (exponent - 1)));
-  mantissa &= (uint64_t{1} << f.mantissa_bits) - 1;
-  return sign | (static_cast<uint64_t>(exponent - 1 + f.bias) << f.mantissa_bits) | mantissa;
+  uint64_t too_large = sign | (f.saturates ? largest_bits(f) : infinity);
+  int field = static_cast<int>(wide >> 52 & 0x7ff);
+  if (field == 0x7ff) return too_large;
+  // value = mantissa * 2^(exponent - 52); doubles below the normal ones are far below every format's least number
+  int exponent = field - 1023;
+  uint64_t mantissa = (wide & ((uint64_t{1} << 52) - 1)) | uint64_t{1} << 52;
+  int least = 1 - f.bias;
+  int drop = 52 - f.mantissa_bits + std::max(least - exponent, 0);  // bits that are rounded away
+  if (drop > 53) return sign;                                       // less than half the least number
+  uint64_t units = mantissa >> drop;
+  uint64_t rest = mantissa & ((uint64_t{1} << drop) - 1), half = uint64_t{1} << (drop - 1);
+  if (rest > half || (rest == half && (units & 1))) ++units;
+  // Adding `units` with its leading one to the exponent's field counts it up by one, and so does a carry.
+  uint64_t code = (static_cast<uint64_t>(std::max(exponent, least) - least) << f.mantissa_bits) + units;
+  return code > largest_bits(f) ? too_large : sign | code;
 }
 
 // f8e8m0: a power of two, 2^(byte - 127); 255 is NaN. No sign, no zero: those saturate at 2^-127.
@@ -111,20 +114,22 @@ uint64_t encode_e8m0(double value) {
   return static_cast<uint64_t>(std::clamp(byte, 0, 254));
 }
 
-}  // namespace
-
-const std::vector<TypeRow>& type_rows() {
-  constexpr Kind real = Kind::kReal, integer = Kind::kInt, boolean = Kind::kBool;
-  static const std::vector<TypeRow> rows = {
+constexpr Kind real = Kind::kReal, integer = Kind::kInt, boolean = Kind::kBool;
+constexpr TypeRow kRows[] = {
 #define QUERN_TYPE(name, kind, bits, npy) \
   {ScalarType::name, ScalarType::name == ScalarType::boolean ? "bool" : #name, kind, bits, npy},
 #include "base/scalar_type.def"
 #undef QUERN_TYPE
-  };
+};
+
+}  // namespace
+
+const std::vector<TypeRow>& type_rows() {
+  static const std::vector<TypeRow> rows(std::begin(kRows), std::end(kRows));
   return rows;
 }
 
-const TypeRow& row(ScalarType type) { return type_rows()[static_cast<size_t>(type)]; }
+const TypeRow& row(ScalarType type) { return kRows[static_cast<size_t>(type)]; }
 
 std::optional<ScalarType> parse_type(std::string_view text) {
   for (const TypeRow& r : type_rows()) {
@@ -186,6 +191,7 @@ double round_to(ScalarType type, double value) {
 }
 
 int64_t truncate_to(ScalarType type, double value) {
+  if (type == ScalarType::boolean) return value != 0;  // NaN is not 0 either
   if (std::isnan(value)) return 0;
   double least = static_cast<double>(least_int(type));
   double greatest = static_cast<double>(greatest_int(type));  // 2^63 for i64: not representable below, so >= saturates

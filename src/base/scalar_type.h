@@ -47,9 +47,9 @@ uint64_t encode_real(ScalarType type, double value);
 uint64_t encode_int(ScalarType type, int64_t value);  // keeps low bits
 
 // The value a cast t(x) or a store yields.
-double round_to(ScalarType type, double value);        // real type
-int64_t truncate_to(ScalarType type, double value);    // real to integer type: truncates, saturates, NaN to 0
-int64_t wrap_to(ScalarType type, int64_t value);       // integer type: low bits, sign-extended where signed
+double round_to(ScalarType type, double value);      // real type
+int64_t truncate_to(ScalarType type, double value);  // real to integer: truncates, saturates, NaN to 0; to bool: != 0
+int64_t wrap_to(ScalarType type, int64_t value);     // integer type: low bits, sign-extended where signed
 
 // Unit roundoff of a real type, half an ulp relative: 2^-24 for f32. 0 for f64 in this model (the truth is f64).
 double unit_roundoff(ScalarType type);

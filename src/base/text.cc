@@ -6,8 +6,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <memory>
 
 namespace quern {
 
@@ -64,6 +67,10 @@ std::optional<std::string> nearest(std::string_view word, std::span<const std::s
   return best;
 }
 
+std::string counted(size_t count, std::string_view thing) {
+  return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
+}
+
 std::string join(std::span<const std::string> parts, std::string_view separator) {
   std::string out;
   for (size_t i = 0; i < parts.size(); ++i) {
@@ -71,6 +78,15 @@ std::string join(std::span<const std::string> parts, std::string_view separator)
     out += parts[i];
   }
   return out;
+}
+
+std::optional<Diagnostic> not_utf8(const Source& source) {
+  auto bad = invalid_utf8(source.text());
+  if (!bad) return std::nullopt;
+  auto at = static_cast<uint32_t>(*bad);
+  auto byte = static_cast<unsigned char>(source.text()[*bad]);
+  return diagnose(Code::E114, {&source, at, at + 1},
+                  {{"byte", fmt::format("0x{:02x}", byte)}, {"offset", std::to_string(*bad)}});
 }
 
 Result<SourcePtr> read_source(const std::string& path) {
@@ -104,41 +120,83 @@ Result<SourcePtr> read_source(const std::string& path) {
   ::close(file);
   if (why) return refuse(*why);
   SourcePtr source = Source::make(path, std::move(text));
-  if (auto bad = invalid_utf8(source->text())) {
-    auto at = static_cast<uint32_t>(*bad);
-    auto byte = static_cast<unsigned char>(source->text()[*bad]);
-    return fail(diagnose(Code::E114, {source.get(), at, at + 1},
-                         {{"byte", fmt::format("0x{:02x}", byte)}, {"offset", std::to_string(*bad)}}));
-  }
+  if (auto bad = not_utf8(*source)) return fail(std::move(*bad));
   return source;
 }
 
-Result<void> write_file(const std::string& path, std::string_view contents) {
+std::string printable(std::string_view text, size_t limit) {
+  bool cut = text.size() > limit;
+  if (cut) {
+    // Not in the middle of a character: at most three continuation bytes are given up.
+    while (limit > 0 && (static_cast<unsigned char>(text[limit]) & 0xC0) == 0x80) --limit;
+    text = text.substr(0, limit);
+  }
+  std::string out;
+  while (!text.empty()) {
+    size_t valid = invalid_utf8(text).value_or(text.size());
+    for (size_t i = 0; i < valid; ++i) {
+      auto c = static_cast<unsigned char>(text[i]);
+      bool c1 = c == 0xC2 && static_cast<unsigned char>(text[i + 1]) < 0xA0;  // U+0080 to U+009F: terminals obey them
+      if (c1) {
+        out += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[++i]));
+      } else if (c < 32 || c == 127) {
+        out += fmt::format("\\x{:02x}", c);
+      } else {
+        out += static_cast<char>(c);
+      }
+    }
+    text.remove_prefix(valid);
+    if (text.empty()) break;
+    out += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[0]));
+    text.remove_prefix(1);
+  }
+  if (cut) out += "...";
+  return out;
+}
+
+Result<void> write_file(const std::string& path, std::span<const std::string_view> parts) {
   auto refuse = [&](int error) {
     return fail(diagnose(Code::E730, {}, {{"path", path}, {"why", std::strerror(error)}}));
   };
   struct stat info {};
-  mode_t mode = 0666;
-  if (::stat(path.c_str(), &info) == 0) {
-    if (S_ISDIR(info.st_mode)) return refuse(EISDIR);
-    mode = info.st_mode & 0777;
+  bool exists = ::stat(path.c_str(), &info) == 0;
+  if (exists && S_ISDIR(info.st_mode)) return refuse(EISDIR);
+  bool plain = !exists || S_ISREG(info.st_mode);  // /dev/null is written in place
+  std::string target = path;
+  if (exists && plain) {
+    std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr), &std::free);
+    if (!real) return refuse(errno);
+    target = real.get();
   }
-  bool plain = S_ISREG(info.st_mode) || info.st_mode == 0;
-  std::string temporary = plain ? path + fmt::format(".{}.tmp", ::getpid()) : path;  // /dev/null is written in place
-  int file = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | (plain ? O_EXCL : 0), mode);
+  // A name of its own for each call, since two threads may write one file; one that a killed process left is passed by.
+  static std::atomic<uint64_t> calls = 0;
+  std::string temporary = target;
+  int file = -1;
+  for (int attempt = 0; file < 0 && attempt < 100; ++attempt) {
+    if (plain) temporary = fmt::format("{}.{}-{}.tmp", target, ::getpid(), calls++);
+    file = ::open(temporary.c_str(), O_WRONLY | O_CLOEXEC | (plain ? O_CREAT | O_EXCL : 0), 0666);
+    if (file < 0 && errno != EEXIST) break;
+  }
   if (file < 0) return refuse(errno);
   int error = 0;
-  while (!contents.empty() && !error) {
-    ssize_t n = ::write(file, contents.data(), contents.size());
-    if (n < 0 && errno != EINTR) error = errno;
-    if (n > 0) contents.remove_prefix(static_cast<size_t>(n));
+  if (exists && plain && ::fchmod(file, info.st_mode & 0777) != 0) error = errno;
+  for (std::string_view part : parts) {
+    while (!part.empty() && !error) {
+      ssize_t n = ::write(file, part.data(), part.size());
+      if (n < 0 && errno != EINTR) error = errno;
+      if (n > 0) part.remove_prefix(static_cast<size_t>(n));
+    }
   }
   if (!error && plain && ::fsync(file) != 0) error = errno;
   if (::close(file) != 0 && !error) error = errno;
-  if (!error && plain && ::rename(temporary.c_str(), path.c_str()) != 0) error = errno;
+  if (!error && plain && ::rename(temporary.c_str(), target.c_str()) != 0) error = errno;
   if (error && plain) ::unlink(temporary.c_str());
   if (error) return refuse(error);
   return {};
+}
+
+Result<void> write_file(const std::string& path, std::string_view contents) {
+  return write_file(path, std::span(&contents, 1));
 }
 
 std::string human_bytes(uint64_t bytes) {

@@ -156,7 +156,7 @@ class Solver {
       const ArgumentShape* a = argument(t);
       if (!a || a->shape.size() == t.shape.size()) continue;
       report(Code::E704, t.span,
-             {{"x", t.name.str()}, {"r", std::to_string(a->shape.size())}, {"k", std::to_string(t.shape.size())}});
+             {{"x", t.name.str()}, {"r", counted(a->shape.size(), "dimension")}, {"k", std::to_string(t.shape.size())}});
       wrong_.insert(t.name);
     }
   }

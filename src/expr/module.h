@@ -58,6 +58,7 @@ struct Definition {
   };
   std::vector<Left> left;
   std::optional<ElementType> type;
+  Span type_span;
   bool add = false;                    // +=
   NodePtr value;                       // null: the text was damaged here, which has been reported
   Span span;
@@ -73,6 +74,7 @@ struct Kernel {
   std::vector<Definition> definitions;
   std::vector<std::vector<std::string>> closing_comments;  // after the last definition
   bool damaged = false;  // some definition could not be read at all: names may be missing
+  bool faulty = false;   // its text has an error of any kind, which was reported
   Span span;
   Comments comments;
 };
@@ -91,12 +93,15 @@ struct Function {
   bool braces = false;
   std::vector<Definition> definitions;  // of locals, in braces
   NodePtr value;
+  Comments return_comments;                                // in braces: above and behind `return`
+  std::vector<std::vector<std::string>> closing_comments;  // below it
   Span span;
   Comments comments;
 };
 
 struct Constant {
   Symbol name;
+  Span name_span;
   NodePtr value;
   Span span;
   Comments comments;
@@ -113,6 +118,7 @@ using Item = std::variant<Import, Constant, Function, Kernel>;
 struct Module {
   SourcePtr source;  // what all spans point into; null for an embedded kernel
   std::vector<Item> items;
+  std::vector<Symbol> damaged;  // functions and constants whose text has errors
   std::vector<std::vector<std::string>> closing_comments;
 };
 

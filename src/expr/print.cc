@@ -62,30 +62,30 @@ std::string arrow(const Kernel& k) {
   return out;
 }
 
-// Parameters aligned behind the parenthesis, as many a line as fit.
-std::string aligned(const Kernel& k) {
-  std::string out = head(k) + "(";
-  size_t indent = out.size();
+// `open` and a list of parameters aligned behind it, as many a line as fit; `reserve` columns stay free behind the last.
+std::string aligned(std::string open, const std::vector<Parameter>& list, std::string_view close, size_t reserve) {
+  size_t indent = open.size();
   size_t used = indent;
-  for (size_t i = 0; i < k.parameters.size(); ++i) {
-    std::string p = parameter(k.parameters[i]) + (i + 1 < k.parameters.size() ? "," : ")");
-    if (i && used + 1 + p.size() > kColumns) {
-      out += "\n" + std::string(indent, ' ');
+  for (size_t i = 0; i < list.size(); ++i) {
+    bool last = i + 1 == list.size();
+    std::string p = parameter(list[i]) + (last ? std::string(close) : ",");
+    if (i && used + 1 + p.size() + (last ? reserve : 0) > kColumns) {
+      open += "\n" + std::string(indent, ' ');
       used = indent;
     } else if (i) {
-      out += " ";
+      open += " ";
       ++used;
     }
-    out += p;
+    open += p;
     used += p.size();
   }
-  return k.parameters.empty() ? out + ")" : out;
+  return list.empty() ? open + std::string(close) : open;
 }
 
 std::string first_line(const Kernel& k) {
   std::string whole = signature(k) + " {";
   if (whole.size() <= kColumns) return whole;
-  std::string out = aligned(k);
+  std::string out = aligned(head(k) + "(", k.parameters, ")", k.results.empty() ? 2 : 0);
   std::string results = arrow(k);
   if (results.empty()) return out + " {";
   size_t last_line = out.size() - (out.rfind('\n') == std::string::npos ? 0 : out.rfind('\n') + 1);
@@ -93,7 +93,8 @@ std::string first_line(const Kernel& k) {
   // several lines keeps the results behind them where they fit.
   bool several = out.find('\n') != std::string::npos;
   if (several && last_line + 1 + results.size() + 2 <= kColumns) return out + " " + results + " {";
-  return out + "\n    " + results + " {";
+  if (4 + results.size() + 2 <= kColumns) return out + "\n    " + results + " {";
+  return out + "\n" + aligned("    -> (", k.results, ")", 2) + " {";
 }
 
 Line definition_line(const Definition& d, std::string_view indent) {
@@ -105,7 +106,7 @@ Line definition_line(const Definition& d, std::string_view indent) {
     print_binders(line, d.loops);
     if (d.filter) {
       line.add(" if ");
-      print_expression(line, d.filter);
+      print_condition(line, d.filter);
     }
     --line.nesting;
     line.add("] ");
@@ -140,7 +141,7 @@ std::string definition(const Definition& d, std::string_view indent) {
   print_expression(line, d.value);
   std::string out = leading(d.comments, indent);
   size_t deeper = indent.size() + 4;
-  if (line.text.size() > kColumns && deeper + line.text.size() - left - 1 <= kColumns) {
+  if (line.text.size() > kColumns && left <= kColumns && deeper + line.text.size() - left - 1 <= kColumns) {
     out += line.text.substr(0, left) + "\n" + std::string(deeper, ' ') + line.text.substr(left + 1);
   } else if (line.text.size() > kColumns) {
     // Breaking after `=` alone is not enough: fill the first line too, and break at the loosest operators.
@@ -152,10 +153,22 @@ std::string definition(const Definition& d, std::string_view indent) {
   return out + trailing(d.comments) + "\n";
 }
 
+// left = value, of a constant or a function.
+std::string assignment(const std::string& left, const NodePtr& value) {
+  Line line;
+  line.add(left + " =");
+  line.blank(-1);
+  print_expression(line, value);
+  if (line.text.size() > kColumns && 4 + line.text.size() - left.size() - 3 > kColumns) {
+    std::erase_if(line.breaks, [&](const Line::Break& b) { return b.position == left.size() + 2; });
+  }
+  return broken(line, 4);
+}
+
 std::string print_item(const Import& i) { return leading(i.comments, "") + "import " + i.name.str() + trailing(i.comments) + "\n"; }
 
 std::string print_item(const Constant& c) {
-  return leading(c.comments, "") + "const " + c.name.str() + " = " + print(c.value) + trailing(c.comments) + "\n";
+  return leading(c.comments, "") + assignment("const " + c.name.str(), c.value) + trailing(c.comments) + "\n";
 }
 
 std::string print_item(const Function& f) {
@@ -171,23 +184,15 @@ std::string print_item(const Function& f) {
     if (!indices.empty()) out += "]";
   }
   out += ")";
-  if (!f.braces) {
-    Line line;
-    line.add(out + " =");
-    size_t left = line.text.size();
-    line.blank(-1);
-    print_expression(line, f.value);
-    if (line.text.size() > kColumns && 4 + line.text.size() - left - 1 > kColumns) {
-      std::erase_if(line.breaks, [&](const Line::Break& b) { return b.position == left; });
-    }
-    return leading(f.comments, "") + broken(line, 4) + trailing(f.comments) + "\n";
-  }
+  if (!f.braces) return leading(f.comments, "") + assignment(out, f.value) + trailing(f.comments) + "\n";
   out += " {\n";
   for (const Definition& d : f.definitions) out += definition(d, "  ");
   Line line;
   line.add("  return ");
   print_expression(line, f.value);
-  return leading(f.comments, "") + out + broken(line, 6) + trailing(f.comments) + "\n}\n";
+  out += leading(f.return_comments, "  ") + broken(line, 6) + trailing(f.return_comments) + "\n";
+  if (!f.closing_comments.empty()) out += blocks(f.closing_comments, "  ", true);
+  return leading(f.comments, "") + out + "}" + trailing(f.comments) + "\n";
 }
 
 std::string print_item(const Kernel& k) {

@@ -75,7 +75,7 @@ class Printer {
         line_.add(r.text);
         brackets(node->binders);
         line_.add(" ");
-        return expression(node->args[0], row(Op::kMul).precedence, factor_follows);
+        return body(node->args[0], factor_follows);
       case Family::negate:
         line_.add("-");
         return expression(node->args[0], r.precedence, factor_follows);
@@ -97,6 +97,12 @@ class Printer {
       case Family::arithmetic:
       case Family::bits: return binary(*node, r, factor_follows);
     }
+  }
+
+  // A term: a product, or another reduction.
+  void body(const NodePtr& n, bool factor_follows) {
+    bool reduces = row(*n).family == Family::reduction;
+    expression(n, reduces ? 0 : row(Op::kMul).precedence, factor_follows);
   }
 
   void literal(const Node& n) {
@@ -185,6 +191,8 @@ void Line::blank(int weight) {
 }
 
 void print_expression(Line& line, const NodePtr& node) { Printer(line).expression(node, 0, false); }
+
+void print_condition(Line& line, const NodePtr& node) { Printer(line).expression(node, 1, false); }
 
 void print_binder(Line& line, const Binder& b) {
   constexpr int kBits = 5;  // bounds are `bits` in the grammar

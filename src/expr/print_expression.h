@@ -24,6 +24,7 @@ struct Line {
 };
 
 void print_expression(Line& line, const NodePtr& node);
+void print_condition(Line& line, const NodePtr& node);  // a filter: an `if … else` in it needs parentheses
 void print_binder(Line& line, const Binder& binder);
 void print_binders(Line& line, const std::vector<Binder>& binders);  // comma separated, no brackets
 

@@ -60,7 +60,7 @@ class Writer {
   Symbol enter(const Binder& b, const std::vector<NodePtr>& inside) {
     Symbol name = b.name;
     auto clashes = [&](Symbol candidate) {
-      if (taken_.contains(candidate)) return true;
+      if (taken_.contains(candidate) || parse_type(candidate.str())) return true;  // i4 is a type
       return std::ranges::any_of(scope_, [&](const auto& known) {
         return known.second == candidate && known.first != b.id &&
                std::ranges::any_of(inside, [&](const NodePtr& e) { return e && depends_on(e, known.first); });

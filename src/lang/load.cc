@@ -65,7 +65,7 @@ class Loader {
     for (const std::string& folder : folders) {
       std::filesystem::path path = std::filesystem::path(folder) / file;
       std::error_code error;
-      if (std::filesystem::is_regular_file(path, error)) return load_file(path.string(), import);
+      if (std::filesystem::exists(path, error)) return load_file(path.string(), import);
       for (const auto& entry : std::filesystem::directory_iterator(folder.empty() ? "." : folder, error)) {
         if (entry.path().extension() == ".qn") known.push_back(entry.path().stem().string());
       }
@@ -75,6 +75,7 @@ class Loader {
     auto near = nearest(import.name.str(), known);
     d.remedy = near ? "did you mean " + *near + "?" : "imports are searched beside the file, then in the library";
     unit_.errors.push_back(std::move(d));
+    unit_.declarations.incomplete = true;
   }
 
   void load_file(const std::string& file, const Import& import) {
@@ -86,12 +87,17 @@ class Loader {
       for (auto p = at; p != path_.end(); ++p) circle.push_back(std::filesystem::path(*p).stem().string());
       circle.push_back(import.name.str());
       unit_.errors.push_back(diagnose(Code::E610, import.span, {{"path", join(circle, " -> ")}}));
+      unit_.declarations.incomplete = true;
       return;
     }
     if (!loaded_.insert(real).second) return;
     auto source = read_source(file);
     if (!source) {
-      std::ranges::move(source.error(), std::back_inserter(unit_.errors));
+      for (Diagnostic& d : source.error()) {
+        if (!d.span.source) d.span = import.span, d.source = import.span.source->shared_from_this();
+        unit_.errors.push_back(std::move(d));
+      }
+      unit_.declarations.incomplete = true;
       return;
     }
     ModulePtr module = read(*source);
@@ -104,22 +110,31 @@ class Loader {
 
   // Functions and constants of a module become visible, in the order of its text. `wins`: the file's own names.
   void declare(const Module& module, bool wins) {
+    std::vector<Symbol> functions;
+    unit_.declarations.damaged.insert(module.damaged.begin(), module.damaged.end());
     for (const expr::Item& item : module.items) {
       if (const auto* f = std::get_if<Function>(&item)) {
         if (!claim(f->name, f->name_span, module, wins)) continue;
-        unit_.declarations.functions[f->name] = {f, ++order_};
-        unit_.declarations.constants.erase(f->name);
-        std::ranges::move(expr::check(unit_.declarations.functions[f->name], unit_.declarations),
-                          std::back_inserter(unit_.errors));
+        unit_.declarations.functions[f->name].push_back({f, ++order_});
+        functions.push_back(f->name);
       } else if (const auto* c = std::get_if<Constant>(&item)) {
-        if (!claim(c->name, c->span, module, wins)) continue;
+        if (!claim(c->name, c->name_span, module, wins)) continue;
+        if (std::ranges::find(module.damaged, c->name) != module.damaged.end()) continue;
         auto value = expr::fold_constant(c->value, unit_.declarations);
         if (value) {
-          unit_.declarations.constants[c->name] = *value;
+          unit_.declarations.constants[c->name].push_back({*value, ++order_});
         } else {
+          unit_.declarations.damaged.insert(c->name);
           std::ranges::move(value.error(), std::back_inserter(unit_.errors));
         }
       }
+    }
+    // With the names below known, a call of one of them gets the advice that fits.
+    for (Symbol name : functions) {
+      expr::Callable& f = unit_.declarations.functions[name].back();
+      Diagnostics errors = expr::check(f, unit_.declarations);
+      f.damaged = !errors.empty() || std::ranges::find(module.damaged, name) != module.damaged.end();
+      std::ranges::move(errors, std::back_inserter(unit_.errors));
     }
   }
 

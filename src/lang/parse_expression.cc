@@ -21,16 +21,39 @@ const expr::OpRow* compare_operator(const Token& t) {
   return t.op && t.op->family == Family::compare ? t.op : nullptr;
 }
 
+// Of a decimal number without sign whose value is out of range: is it too small?
+bool below_one(std::string_view text) {
+  size_t e = std::min(text.find_first_of("eE"), text.size());
+  int64_t exponent = 0;
+  std::string_view digits = text.substr(std::min(e + 1, text.size()));
+  bool negative = digits.starts_with('-');
+  if (negative || digits.starts_with('+')) digits.remove_prefix(1);
+  if (std::from_chars(digits.data(), digits.data() + digits.size(), exponent).ec == std::errc::result_out_of_range) return negative;
+  std::string_view mantissa = text.substr(0, e);
+  auto point = static_cast<int64_t>(std::min(mantissa.find('.'), mantissa.size()));
+  auto first = static_cast<int64_t>(mantissa.find_first_of("123456789"));
+  return (point - first) + (negative ? -exponent : exponent) <= 0;
+}
+
 constexpr int kLoosestBinary = 5;  // |
 constexpr int kTightestBinary = 10;  // * / // %
 
 }  // namespace
+
+void Parser::deeper(const Token& first) {
+  if (++depth_ <= expr::kMaxDepth) return;
+  give_up(diagnose(Code::E113, span(first), {{"limit", std::to_string(expr::kMaxDepth)}}));
+}
 
 NodePtr Parser::finished(Node node, const Token& first) {
   node.span = since(first);
   NodePtr made = expr::make(std::move(node));
   if (made->depth > expr::kMaxDepth) {
     give_up(diagnose(Code::E113, span(first), {{"limit", std::to_string(expr::kMaxDepth)}}));
+  }
+  // Comparison chains share their middle operands, so nested ones double at every level.
+  if (made->size > expr::kMaxSize) {
+    give_up(diagnose(Code::E118, span(first), {{"kernel", "this"}, {"limit", std::to_string(expr::kMaxSize)}}));
   }
   return made;
 }
@@ -43,13 +66,11 @@ NodePtr Parser::make(Op op, std::vector<NodePtr> args, const Token& first) {
 
 NodePtr Parser::expression() {
   const Token first = here();
-  if (++depth_ > expr::kMaxDepth) {
-    give_up(diagnose(Code::E113, span(first), {{"limit", std::to_string(expr::kMaxDepth)}}));
-  }
+  deeper(first);
   NodePtr value = binary(1);
   if (accept_keyword("if")) {
     NodePtr condition = binary(1);
-    if (!accept_keyword("else")) expected("else");
+    if (!accept_keyword("else")) expected("'else'", "a condition is `a if c else b`");
     NodePtr otherwise = expression();
     value = make(Op::kSelect, {value, condition, otherwise}, first);
   }
@@ -81,9 +102,7 @@ NodePtr Parser::binary(int level) {
 NodePtr Parser::negation() {
   const Token first = here();
   if (!accept_keyword("not")) return comparison();
-  if (++depth_ > expr::kMaxDepth) {
-    give_up(diagnose(Code::E113, span(first), {{"limit", std::to_string(expr::kMaxDepth)}}));
-  }
+  deeper(first);
   NodePtr operand = negation();
   --depth_;
   return make(Op::kNot, {operand}, first);
@@ -117,9 +136,7 @@ NodePtr Parser::unary() {
   const Token first = here();
   if (first.kind == TokenKind::kReduction && after().sign("[")) return reduction();
   if (!first.sign("-")) return primary();
-  if (++depth_ > expr::kMaxDepth) {
-    give_up(diagnose(Code::E113, span(first), {{"limit", std::to_string(expr::kMaxDepth)}}));
-  }
+  deeper(first);
   take();
   NodePtr operand = unary();
   --depth_;
@@ -128,9 +145,7 @@ NodePtr Parser::unary() {
 
 NodePtr Parser::reduction() {
   const Token first = here();
-  if (++depth_ > expr::kMaxDepth) {
-    give_up(diagnose(Code::E113, span(first), {{"limit", std::to_string(expr::kMaxDepth)}}));
-  }
+  deeper(first);
   Token word = take();
   Node n{.op = Op::kSum};
   for (const expr::OpRow& r : expr::op_rows()) {
@@ -153,7 +168,7 @@ NodePtr Parser::number() {
     n.real = 0;
     status = std::from_chars(begin, end, n.real).ec;
     // from_chars refuses what underflows as well; that is a zero, not an error.
-    if (status == std::errc::result_out_of_range && t.text.find("e-") != std::string_view::npos) status = {};
+    if (status == std::errc::result_out_of_range && below_one(t.text)) status = {};
   } else if (t.text.starts_with("0x")) {
     uint64_t bits = 0;
     status = std::from_chars(begin + 2, end, bits, 16).ec;
@@ -171,19 +186,23 @@ NodePtr Parser::primary() {
     case TokenKind::kInteger:
     case TokenKind::kReal: return number();
     case TokenKind::kLower:
+      if (first.first_of_line && starts_definition()) {
+        give_up(diagnose(Code::E111, span(first), {{"u", "a definition"}}).with_remedy("the line above ends too early"));
+      }
+      return named();
     case TokenKind::kUpper: return named();
     case TokenKind::kType: {
       take();
       if (!here().sign("(")) {
-        give_up(diagnose(Code::E110, span(first), {{"n", std::string(first.text)}}));
+        std::string name(first.text);
+        give_up(diagnose(Code::E110, span(first), {{"n", name}, {"usage", "a cast is `" + name + "(x)`"}}));
       }
-      take();
       Node n{.op = Op::kCast};
       n.type.scalar = *parse_type(first.text);
       n.args = list(")");
       if (n.args.size() != 1) {
         give_up(diagnose(Code::E604, since(first),
-                         {{"f", std::string(first.text)}, {"k", "1"}, {"m", std::to_string(n.args.size())}}));
+                         {{"f", std::string(first.text)}, {"k", "1 argument"}, {"m", std::to_string(n.args.size())}}));
       }
       return finished(std::move(n), first);
     }
@@ -191,14 +210,15 @@ NodePtr Parser::primary() {
       Op op = first.is("max") ? Op::kMaxOf : Op::kMinOf;
       bool compares = first.is("max") || first.is("min");
       if (!compares || !after().sign("(")) {
-        Diagnostic d = diagnose(Code::E110, span(first), {{"n", std::string(first.text)}});
-        if (!compares) {
-          d = diagnose(Code::E102, span(after()), {{"t", "["}, {"u", shown(after())}});
-          d.remedy = std::string(first.text) + "[i] ... names the index it runs over";
+        std::string name(first.text);
+        std::string usage = "`" + name + "[i] x[i]` reduces";
+        if (compares) {
+          usage += ", `" + name + "(a, b)` compares";
+          give_up(diagnose(Code::E110, span(first), {{"n", name}, {"usage", std::move(usage)}}));
         }
-        give_up(std::move(d));
+        take();
+        expected("'['", std::move(usage));
       }
-      take();
       take();
       return make(op, list(")"), first);
     }
@@ -211,14 +231,16 @@ NodePtr Parser::primary() {
       if (first.sign("(")) {
         take();
         NodePtr inside = expression();
-        expect_sign(")");
+        expect_close(")", first);
         return inside;
       }
       break;
     case TokenKind::kEnd: break;
   }
-  give_up(diagnose(Code::E111, span(first), {{"u", shown(first)}}));
+  no_value(first);
 }
+
+void Parser::no_value(const Token& found) { give_up(diagnose(Code::E111, span(found), {{"u", shown(found)}})); }
 
 // name · name[…] · name(…) · name[…](…)
 NodePtr Parser::named() {
@@ -226,7 +248,6 @@ NodePtr Parser::named() {
   Node n{.op = first.kind == TokenKind::kLower ? Op::kName : Op::kUpper};
   n.name = Symbol(first.text);
   if (here().sign("[")) {
-    take();
     std::vector<NodePtr> inside = list("]");
     if (!here().sign("(")) {
       n.op = Op::kSubscript;
@@ -238,50 +259,60 @@ NodePtr Parser::named() {
     }
     for (const NodePtr& node : inside) {
       std::optional<expr::Binder> b = as_binder(node);
-      if (!b) give_up(diagnose(Code::E109, node->span));
+      if (!b) not_a_binder(node);
       n.binders.push_back(std::move(*b));
     }
   }
   if (!here().sign("(")) return finished(std::move(n), first);
-  take();
   n.args = list(")");
   n.op = Op::kCall;
   return finished(std::move(n), first);
 }
 
+// From the opening bracket to the closing one, both taken.
 std::vector<NodePtr> Parser::list(std::string_view close) {
+  const Token open = take();
   std::vector<NodePtr> out;
-  if (here().sign(close)) give_up(diagnose(Code::E111, span(here()), {{"u", shown(here())}}));
+  if (here().sign(close)) no_value(here());
   do {
     out.push_back(expression());
   } while (accept_sign(","));
-  no_value_follows();
-  expect_sign(close);
+  if (!here().first_of_line || !starts_definition()) no_value_follows("write `*`, or a comma");
+  expect_close(close, open);
   return out;
 }
 
 std::vector<expr::Binder> Parser::binders() {
+  const Token open = here();
   expect_sign("[");
   std::vector<expr::Binder> out;
   do {
     out.push_back(binder());
   } while (accept_sign(","));
-  expect_sign("]");
+  expect_close("]", open);
   return out;
 }
 
 expr::Binder Parser::binder() {
   const Token first = here();
   if (first.sign("]") || first.sign(",")) give_up(diagnose(Code::E109, span(first)));
+  bool alone = after().sign("]") || after().sign(",") || after().sign("<") || after().sign("<=");
+  bool value = first.keyword("true") || first.keyword("false") || first.keyword("inf") || first.keyword("nan");
+  if (reserved(first) && alone && !value) give_up(diagnose(Code::E112, span(first), {{"n", std::string(first.text)}}));
   NodePtr node = comparison();
   std::optional<expr::Binder> b = as_binder(node);
-  if (!b) {
-    if (is(node, Op::kUpper)) {
-      give_up(diagnose(Code::E104, node->span, {{"what", "index"}, {"n", node->name.str()}, {"case", "lower"}}));
-    }
-    give_up(diagnose(Code::E109, node->span));
-  }
+  if (!b) not_a_binder(node);
   return *b;
+}
+
+void Parser::not_a_binder(const NodePtr& node) {
+  if (is(node, Op::kUpper)) {
+    give_up(diagnose(Code::E104, node->span, {{"what", "index"}, {"n", node->name.str()}, {"case", "lower"}}));
+  }
+  Diagnostic d = diagnose(Code::E109, node->span);
+  const NodePtr& last = node->chain ? node->args[1] : node;
+  if (is(last, Op::kGt) || is(last, Op::kGe)) d.remedy = "bounds are written with < and <=";
+  give_up(std::move(d));
 }
 
 // n · n < hi · n <= hi · lo < n < hi and so on: the comparisons that have a lone name where the index stands.
@@ -313,11 +344,14 @@ std::optional<expr::Binder> Parser::as_binder(const NodePtr& node) const {
 }
 
 // Two values side by side: a product that lacks its sign, or a definition that lacks its line.
-void Parser::no_value_follows() {
+void Parser::no_value_follows(std::string_view remedy) {
   const Token& t = here();
   bool value = t.name() || t.kind == TokenKind::kInteger || t.kind == TokenKind::kReal ||
                t.kind == TokenKind::kReduction || t.kind == TokenKind::kType || t.keyword("for");
-  if (value) give_up(diagnose(Code::E107, span(t), {{"n", std::string(t.text)}}));
+  if (!value) return;
+  Diagnostic d = diagnose(Code::E107, span(t), {{"n", std::string(t.text)}});
+  if (!remedy.empty()) d.remedy = remedy;
+  give_up(std::move(d));
 }
 
 expr::NodePtr Parser::whole_expression() {

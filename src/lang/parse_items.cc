@@ -31,21 +31,40 @@ bool Parser::accept_keyword(std::string_view text) {
 }
 
 void Parser::expect_sign(std::string_view text) {
-  if (!accept_sign(text)) expected(std::string(text));
+  if (!accept_sign(text)) expected("'" + std::string(text) + "'");
+}
+
+void Parser::expect_close(std::string_view text, const Token& open) {
+  if (accept_sign(text)) return;
+  Diagnostic d = diagnose(Code::E102, span(here()), {{"t", "'" + std::string(text) + "'"}, {"u", shown(here())}});
+  if (open.line != here().line) d.notes.push_back({span(open), source_.shared_from_this(), "opened here"});
+  give_up(std::move(d));
 }
 
 std::string Parser::shown(const Token& t) {
   if (t.kind == TokenKind::kEnd) return "end of file";
-  return std::string(t.text.substr(0, 60));
+  return "'" + std::string(t.text.substr(0, 60)) + "'";
 }
 
+bool Parser::reserved(const Token& t) {
+  return t.kind == TokenKind::kKeyword || t.kind == TokenKind::kReduction || t.kind == TokenKind::kType;
+}
+
+// What follows from a character that the lexer complained about, in the same statement, needs no words.
 void Parser::give_up(Diagnostic diagnostic) {
-  errors_.push_back(std::move(diagnostic));
+  if (!lexical_error(statement_, diagnostic.span.end)) errors_.push_back(std::move(diagnostic));
   throw GivenUp{};
 }
 
-void Parser::expected(std::string what) {
-  give_up(diagnose(Code::E102, span(here()), {{"t", std::move(what)}, {"u", shown(here())}}));
+bool Parser::lexical_error(uint32_t from, uint32_t to) const {
+  auto first = std::ranges::lower_bound(tokens_.damaged, from);
+  return first != tokens_.damaged.end() && *first < to;
+}
+
+void Parser::expected(std::string what, std::string remedy) {
+  Diagnostic d = diagnose(Code::E102, span(here()), {{"t", std::move(what)}, {"u", shown(here())}});
+  d.remedy = std::move(remedy);
+  give_up(std::move(d));
 }
 
 Symbol Parser::lower(std::string_view what, Span& where) {
@@ -54,8 +73,7 @@ Symbol Parser::lower(std::string_view what, Span& where) {
   if (t.kind == TokenKind::kUpper) {
     give_up(diagnose(Code::E104, where, {{"what", std::string(what)}, {"n", std::string(t.text)}, {"case", "lower"}}));
   }
-  bool word = t.kind == TokenKind::kKeyword || t.kind == TokenKind::kReduction || t.kind == TokenKind::kType;
-  if (word) give_up(diagnose(Code::E112, where, {{"n", std::string(t.text)}}));
+  if (reserved(t)) give_up(diagnose(Code::E112, where, {{"n", std::string(t.text)}}));
   if (t.kind != TokenKind::kLower) expected(std::string(what) + " name");
   take();
   return Symbol(t.text);
@@ -64,8 +82,7 @@ Symbol Parser::lower(std::string_view what, Span& where) {
 Symbol Parser::upper(std::string_view what, Span& where) {
   const Token t = here();
   where = span(t);
-  bool word = t.kind == TokenKind::kKeyword || t.kind == TokenKind::kReduction || t.kind == TokenKind::kType;
-  if (t.kind == TokenKind::kLower || word) {
+  if (t.kind == TokenKind::kLower || reserved(t)) {
     give_up(diagnose(Code::E104, where, {{"what", std::string(what)}, {"n", std::string(t.text)}, {"case", "upper"}}));
   }
   if (t.kind != TokenKind::kUpper) expected(std::string(what) + " name");
@@ -84,12 +101,35 @@ void Parser::skip_to_item() {
   while (here().kind != TokenKind::kEnd && !(starts_item() && here().first_of_line)) take();
 }
 
+// A name, perhaps with brackets, and what can only follow a left side.
+bool Parser::starts_definition() const {
+  if (here().kind != TokenKind::kLower) return false;
+  size_t at = at_ + 1;
+  constexpr size_t kFar = 500;  // tokens: a left side is shorter
+  size_t end = std::min(tokens_.tokens.size() - 1, at_ + kFar);
+  if (tokens_.tokens[at].sign("[")) {
+    int open = 0;
+    do {
+      open += tokens_.tokens[at].sign("[") - tokens_.tokens[at].sign("]");
+      ++at;
+    } while (open > 0 && at < end);
+  }
+  const Token& next = tokens_.tokens[at];
+  return next.sign("=") || next.sign("+=") || next.sign(":");
+}
+
 // To the next line that can start a definition, the end of the body, or an item whose own brace is missing.
 void Parser::skip_to_definition() {
   while (here().kind != TokenKind::kEnd) {
     const Token& t = here();
-    if (t.first_of_line && (t.kind == TokenKind::kLower || t.keyword("for") || t.keyword("return") || starts_item())) {
-      return;
+    if (t.first_of_line && (t.keyword("for") || t.keyword("return") || starts_item())) return;
+    if (t.first_of_line && t.kind == TokenKind::kLower) {
+      // A line below an operator goes on with its expression, unless it can't.
+      const Token& last = before();
+      bool sign = last.kind == TokenKind::kSign && !last.sign(")") && !last.sign("]") && !last.sign("{") && !last.sign("}");
+      bool word = last.keyword("if") || last.keyword("else") || last.keyword("and") || last.keyword("or") || last.keyword("not");
+      bool goes_on = sign || word;
+      if (!goes_on || starts_definition()) return;
     }
     if (t.sign("}") && (t.first_of_line || after().first_of_line || after().kind == TokenKind::kEnd)) return;
     take();
@@ -101,12 +141,21 @@ expr::Module Parser::module() {
   while (here().kind != TokenKind::kEnd) {
     size_t start = at_;
     depth_ = 0;
+    statement_ = here().begin;
+    size_t errors = errors_.size();
+    bool whole = true;
     try {
       item(out);
     } catch (const GivenUp&) {
+      whole = false;
       if (at_ == start) take();
       skip_to_item();
     }
+    if (whole && errors_.size() == errors && !lexical_error(tokens_.tokens[start].begin, before().end)) continue;
+    const Token& word = tokens_.tokens[start];
+    const Token& name = tokens_.tokens[std::min(start + 1, tokens_.tokens.size() - 1)];
+    if ((word.keyword("fn") || word.keyword("const")) && name.name()) out.damaged.emplace_back(name.text);
+    if (whole && std::holds_alternative<expr::Kernel>(out.items.back())) std::get<expr::Kernel>(out.items.back()).faulty = true;
   }
   out.closing_comments = comments_left();
   return out;
@@ -138,8 +187,7 @@ expr::Import Parser::import_item() {
 expr::Constant Parser::constant_item() {
   const Token first = take();
   expr::Constant out;
-  Span where;
-  out.name = upper("constant", where);
+  out.name = upper("constant", out.name_span);
   expect_sign("=");
   out.value = expression();
   no_value_follows();
@@ -176,15 +224,18 @@ expr::Function Parser::function_item() {
     out.braces = true;
     bool damaged = false;
     definitions(out.definitions, true, damaged);
+    out.return_comments = comments_above();
     if (accept_keyword("return")) {
       out.value = expression();
       no_value_follows();
+      comments_on_line(out.return_comments);
+      out.closing_comments = comments_left();
     } else if (!damaged) {
-      expected("return");
+      expected("'return'");
     }
     expect_sign("}");
   } else {
-    expected("= or {");
+    expected("'=' or '{'");
   }
   out.span = since(first);
   return out;
@@ -215,7 +266,7 @@ expr::Kernel Parser::kernel_item() {
   out.closing_comments = comments_left();
   if (!accept_sign("}")) {
     // Reported here and not given up: the kernel itself is whole as far as it goes.
-    errors_.push_back(diagnose(Code::E102, span(here()), {{"t", "}"}, {"u", shown(here())}}));
+    errors_.push_back(diagnose(Code::E102, span(here()), {{"t", "'}'"}, {"u", shown(here())}}));
     out.damaged = true;
   }
   return out;
@@ -255,7 +306,7 @@ expr::Shaped Parser::shaped() {
   const Token first = here();
   expr::Shaped out;
   out.type = element_type();
-  if (accept_sign("[")) out.shape = list("]");
+  if (here().sign("[")) out.shape = list("]");
   out.span = since(first);
   return out;
 }
@@ -268,10 +319,11 @@ expr::ElementType Parser::element_type() {
   } else if (t.kind == TokenKind::kUpper) {
     out.variable = Symbol(t.text);
   } else {
-    Diagnostic d = diagnose(Code::E106, span(t), {{"n", shown(t)}});
+    if (t.kind != TokenKind::kLower) expected("a type");
+    Diagnostic d = diagnose(Code::E106, span(t), {{"n", std::string(t.text)}});
     std::vector<std::string> names;
     for (const TypeRow& r : type_rows()) names.emplace_back(r.name);
-    if (auto near = t.kind == TokenKind::kLower ? nearest(t.text, names) : std::nullopt) {
+    if (auto near = nearest(t.text, names)) {
       d.remedy = "did you mean " + *near + "? " + d.remedy;
     }
     give_up(std::move(d));
@@ -289,6 +341,7 @@ void Parser::definitions(std::vector<expr::Definition>& into, bool function, boo
     size_t start = at_;
     int depth = depth_;
     size_t before = into.size();
+    statement_ = here().begin;
     expr::Comments comments = comments_above();
     try {
       into.push_back({});  // filled as far as it goes: a damaged definition still tells its name
@@ -325,7 +378,7 @@ expr::Definition Parser::definition() {
     expect_sign("]");
   }
   out.name = lower("tensor", out.name_span);
-  if (accept_sign("[")) {
+  if (here().sign("[")) {
     for (const NodePtr& node : list("]")) {
       expr::Definition::Left left;
       left.binder = as_binder(node);
@@ -333,24 +386,31 @@ expr::Definition Parser::definition() {
       out.left.push_back(std::move(left));
     }
   }
-  if (accept_sign(":")) out.type = element_type();
+  if (accept_sign(":")) {
+    out.type_span = span(here());
+    out.type = element_type();
+  }
   if (accept_sign("+=")) {
     out.add = true;
   } else if (!accept_sign("=")) {
-    give_up(diagnose(Code::E108, span(here()), {{"u", shown(here())}}));
+    Diagnostic d = diagnose(Code::E108, span(here()), {{"u", shown(here())}});
+    if (here().op && after().sign("=")) d.remedy = "of the operators only `+` can change what is there: `+=`";
+    give_up(std::move(d));
   }
   out.value = expression();
+  out.span = since(first);
   const Token& next = here();
   if (!next.first_of_line) {
-    no_value_follows();
-    if (!next.sign("}") && next.kind != TokenKind::kEnd) {
-      give_up(diagnose(Code::E102, span(next), {{"t", "an operator or a new line"}, {"u", shown(next)}}));
+    if (starts_definition()) {  // whole, but for its line: nothing is lost
+      errors_.push_back(diagnose(Code::E107, span(next), {{"n", std::string(next.text)}}));
+      return out;
     }
+    no_value_follows();
+    if (!next.sign("}") && next.kind != TokenKind::kEnd) expected("an operator or a new line");
   } else if (!next.sign("}") && next.kind != TokenKind::kLower && !next.keyword("for") && !next.keyword("return") &&
              !starts_item() && next.kind != TokenKind::kEnd) {
-    give_up(diagnose(Code::E102, span(next), {{"t", "a definition or }"}, {"u", shown(next)}}));
+    expected("a definition or '}'");
   }
-  out.span = since(first);
   return out;
 }
 
@@ -394,6 +454,11 @@ std::vector<std::vector<std::string>> Parser::comments_left() { return comments_
 
 Parsed parse(SourcePtr source) {
   Parsed out;
+  out.module.source = source;
+  if (auto bad = not_utf8(*source)) {
+    out.errors.push_back(std::move(*bad));
+    return out;
+  }
   Tokens tokens = tokenize(*source, out.errors);
   out.module = Parser(*source, std::move(tokens), out.errors).module();
   out.module.source = std::move(source);
@@ -409,6 +474,7 @@ Result<expr::Module> parse_module(SourcePtr source) {
 
 Result<NodePtr> parse_expression(SourcePtr source) {
   Diagnostics errors;
+  if (auto bad = not_utf8(*source)) return fail(std::move(*bad));
   Tokens tokens = tokenize(*source, errors);
   NodePtr node = Parser(*source, std::move(tokens), errors).whole_expression();
   if (!errors.empty()) return fail(std::move(errors));

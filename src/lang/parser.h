@@ -28,11 +28,14 @@ class Parser {
   bool accept_sign(std::string_view text);
   bool accept_keyword(std::string_view text);
   void expect_sign(std::string_view text);
+  void expect_close(std::string_view text, const Token& open);
   Span span(const Token& t) const { return {&source_, t.begin, t.end}; }
   Span since(const Token& first) const { return {&source_, first.begin, std::max(first.end, before().end)}; }
   static std::string shown(const Token& t);
+  static bool reserved(const Token& t);
   [[noreturn]] void give_up(Diagnostic diagnostic);
-  [[noreturn]] void expected(std::string what);
+  bool lexical_error(uint32_t from, uint32_t to) const;  // the lexer has complained about something there
+  [[noreturn]] void expected(std::string what, std::string remedy = {});
 
   // --- expressions ---
   expr::NodePtr expression();
@@ -44,13 +47,16 @@ class Parser {
   expr::NodePtr primary();
   expr::NodePtr number();
   expr::NodePtr named();
+  [[noreturn]] void no_value(const Token& found);
   std::vector<expr::NodePtr> list(std::string_view close);
   expr::NodePtr make(expr::Op op, std::vector<expr::NodePtr> args, const Token& first);
   expr::NodePtr finished(expr::Node node, const Token& first);
   std::vector<expr::Binder> binders();  // between `[` and `]`, both taken
   expr::Binder binder();
   std::optional<expr::Binder> as_binder(const expr::NodePtr& node) const;
-  void no_value_follows();
+  [[noreturn]] void not_a_binder(const expr::NodePtr& node);
+  void no_value_follows(std::string_view remedy = {});
+  void deeper(const Token& first);
 
   // --- items ---
   void item(expr::Module& module);
@@ -69,6 +75,7 @@ class Parser {
   void skip_to_definition();
   void skip_to_item();
   bool starts_item() const;
+  bool starts_definition() const;
 
   // --- comments ---
   expr::Comments comments_above();
@@ -81,6 +88,7 @@ class Parser {
   size_t at_ = 0;
   size_t next_comment_ = 0;
   int depth_ = 0;
+  uint32_t statement_ = 0;  // where the item or definition at hand begins
 };
 
 }  // namespace quern::lang

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "base/scalar_type.h"
 #include "expr/node.h"
@@ -92,6 +93,13 @@ class Lexer {
     at_ = end;
   }
 
+  // What isn't text of the notation at all is not worth a message a character.
+  void report(Diagnostic diagnostic) {
+    constexpr size_t kEnough = 100;
+    out_.damaged.push_back(diagnostic.span.begin);
+    if (errors_.size() < kEnough) errors_.push_back(std::move(diagnostic));
+  }
+
   Span span(size_t begin, size_t end) const {
     return {&source_, static_cast<uint32_t>(begin), static_cast<uint32_t>(end)};
   }
@@ -115,7 +123,11 @@ class Lexer {
     }
     std::string_view word = text_.substr(at_, end - at_);
     if (lower && upper) {
-      errors_.push_back(diagnose(Code::E103, span(at_, end), {{"n", std::string(word)}}));
+      if (mixed_.insert(word).second) {
+        report(diagnose(Code::E103, span(at_, end), {{"n", std::string(word)}}));
+      } else {
+        out_.damaged.push_back(static_cast<uint32_t>(at_));
+      }
       return add(is_upper(word[0]) ? TokenKind::kUpper : TokenKind::kLower, end);
     }
     add(upper ? TokenKind::kUpper : word_kind(word), end);
@@ -152,7 +164,7 @@ class Lexer {
       digits([](char c) { return is_word(c) || c == '.'; });
     }
     if (!good) {
-      errors_.push_back(diagnose(Code::E116, span(at_, end), {{"n", std::string(text_.substr(at_, end - at_))}}));
+      report(diagnose(Code::E116, span(at_, end), {{"n", std::string(text_.substr(at_, end - at_))}}));
       size_t begin = at_;
       add(TokenKind::kInteger, end);
       out_.tokens.back().text = "0";  // reported; any number will do
@@ -168,8 +180,10 @@ class Lexer {
     if (power || both || either) {
       auto d = diagnose(Code::E101, span(at_, at_ + 2), {{"c", std::string(two)}});
       d.remedy = power ? "`**` is `pow(x, y)`" : both ? "`&&` is `and`" : "`||` is `or`";
-      errors_.push_back(std::move(d));
-      return add(TokenKind::kSign, at_ + 2);
+      report(std::move(d));
+      add(power ? TokenKind::kSign : TokenKind::kKeyword, at_ + 2);
+      if (!power) out_.tokens.back().text = both ? "and" : "or";  // as was meant
+      return;
     }
     if (std::ranges::find(kTwoCharacters, two) != kTwoCharacters.end()) return add(TokenKind::kSign, at_ + 2);
     if (kOneCharacter.find(text_[at_]) != std::string_view::npos) return add(TokenKind::kSign, at_ + 1);
@@ -182,7 +196,7 @@ class Lexer {
     if (c == "!") d.remedy = "`!` is `not`; `!=` compares";
     if (c == ";") d.remedy = "a definition ends with its line";
     if (c == "?") d.remedy = "a condition is `a if c else b`";
-    errors_.push_back(std::move(d));
+    report(std::move(d));
     at_ = end;
   }
 
@@ -193,6 +207,7 @@ class Lexer {
   size_t at_ = 0;
   uint32_t line_ = 1;
   bool fresh_ = true;
+  std::unordered_set<std::string_view> mixed_;  // names complained about
 };
 
 }  // namespace

@@ -18,7 +18,8 @@ check() {  # what, found, expected
 if command -v groff >/dev/null; then
     check 'groff warns' "$(groff -mdoc -Tutf8 -ww "$page" 2>&1 >/dev/null)" ''
     text=$(groff -mdoc -Tascii -P-cbou "$page" 2>/dev/null)
-    for word in run check format list emit --dim --type --seed --on --json --check --at --help --version --color; do
+    for word in run check format list emit --dim --type --seed --on --json --check --at --help --version --color \
+        --threads --bounds --remarks --verbose QUERN_LIBRARY; do
         check "the page says $word" "$(grep -qw -e "$word" <<<"$text" && echo yes)" yes
     done
 else

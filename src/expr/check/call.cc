@@ -53,8 +53,8 @@ NodePtr Elaborator::call(const NodePtr& node, const Context& context) {
     report(dimension ? diagnose(Code::E205, node->span, {{"N", name}}) : diagnose(Code::E106, node->span, {{"n", name}}));
     return nullptr;
   }
-  if (auto it = declarations_.functions.find(node->name); it != declarations_.functions.end()) {
-    return expand(node, it->second, context);
+  if (const Callable* f = declarations_.function(node->name, context.function ? context.function->order : INT_MAX)) {
+    return expand(node, *f, context);
   }
   return builtin(node, context);
 }
@@ -63,6 +63,11 @@ NodePtr Elaborator::builtin(const NodePtr& node, const Context& context) {
   const std::string& name = node->name.str();
   auto found = builtins().find(name);
   if (found == builtins().end()) {
+    if (declarations_.excused(node->name)) return nullptr;
+    if (declarations_.function(node->name)) {  // there is one, but not above
+      report(diagnose(Code::E607, node->span, {{"f", name}}));
+      return nullptr;
+    }
     std::vector<std::string> known;
     for (const auto& [text, r] : builtins()) known.emplace_back(text);
     for (const auto& [symbol, f] : declarations_.functions) known.push_back(symbol.str());
@@ -70,7 +75,11 @@ NodePtr Elaborator::builtin(const NodePtr& node, const Context& context) {
     Diagnostic d = diagnose(Code::E202, node->span, {{"f", name}});
     auto near = nearest(name, known);
     d.remedy = near ? "did you mean " + *near + "?" : "declare it above with `fn`, or import the file that has it";
-    if (!what_is(node->name, context).empty()) d.remedy = name + " is a tensor here: subscripts stand in brackets";
+    if (std::string what = what_is(node->name, context); what == "scalar" || what == "index") {
+      d.remedy = name + " is " + (what == "index" ? "an " : "a ") + what + " here: a product needs `*`";
+    } else if (!what.empty()) {
+      d.remedy = name + " is a " + what + " here: subscripts stand in brackets";
+    }
     report(std::move(d));
     return nullptr;
   }
@@ -82,7 +91,7 @@ NodePtr Elaborator::builtin(const NodePtr& node, const Context& context) {
   size_t want = argument_count(r.family);
   if (node->args.size() != want) {
     report(diagnose(Code::E604, node->span,
-                    {{"f", name}, {"k", std::to_string(want)}, {"m", std::to_string(node->args.size())}}));
+                    {{"f", name}, {"k", counted(want, "argument")}, {"m", std::to_string(node->args.size())}}));
     return nullptr;
   }
   std::vector<NodePtr> args;
@@ -100,19 +109,15 @@ NodePtr Elaborator::expand(const NodePtr& node, const Callable& callable, const 
     report(diagnose(Code::E603, node->span, {{"f", f.name.str()}, {"what", std::move(what)}, {"usage", usage(f)}}));
     return nullptr;
   };
-  if (context.function && callable.order >= context.function->order) {
-    report(diagnose(Code::E607, node->span, {{"f", f.name.str()}}));
-    return nullptr;
-  }
   if (f.indices.empty() && !node->binders.empty()) return wrong_use("no index");
   if (!f.indices.empty() && node->binders.empty()) return wrong_use("an index");
   if (f.indices.size() > 1 && node->binders.size() != f.indices.size()) {
-    return wrong_use(std::to_string(f.indices.size()) + " indices");
+    return wrong_use(counted(f.indices.size(), "index parameter"));
   }
   if (node->args.size() != f.formals.size()) {
     report(diagnose(Code::E604, node->span,
                     {{"f", f.name.str()},
-                     {"k", std::to_string(f.formals.size())},
+                     {"k", counted(f.formals.size(), "argument")},
                      {"m", std::to_string(node->args.size())}}));
     return nullptr;
   }
@@ -141,14 +146,15 @@ NodePtr Elaborator::expand(const NodePtr& node, const Callable& callable, const 
       if (std::ranges::find(formal.indices, index) != formal.indices.end()) continue;
       Meaning forbidden;
       forbidden.what = Meaning::What::kForbidden;
-      forbidden.complaint = f.name.str() + " " + formal.name.str();
+      forbidden.forbidden_by = &f;
+      forbidden.formal = k;
       inside.environment = bind(inside.environment, node->binders[b].name, std::move(forbidden));
     }
     args.push_back(expression(node->args[k], inside));
     good &= args.back() != nullptr;
   }
   leave(scope);
-  if (!good || !resolve(scope.bounds)) return nullptr;
+  if (!good || !resolve(scope.bounds) || callable.damaged || too_large_) return nullptr;
 
   // The body sees the function's own names only.
   Context inside;
@@ -176,7 +182,9 @@ NodePtr Elaborator::expand(const NodePtr& node, const Callable& callable, const 
     inside.environment = bind(inside.environment, f.formals[k].name, std::move(meaning));
   }
   calls_.emplace_back(f.name.str(), node->span);
+  Symbol before = std::exchange(defining_, {});
   NodePtr value = body(f, inside);
+  defining_ = before;
   calls_.pop_back();
   open_.resize(opened);
   if (!value) return nullptr;
@@ -220,7 +228,7 @@ bool Elaborator::function_local(const Definition& d, Context& inside) {
     return define(false);
   }
   if (const Meaning* known = find(d.name, inside); known && known->what != Meaning::What::kPoison) {
-    report(diagnose(Code::E501, d.name_span, {{"n", d.name.str()}}));
+    report(diagnose(Code::E501, d.name_span, {{"n", d.name.str()}}).with_remedy("use another name"));
     return define(false);
   }
   std::vector<Binder> binders;
@@ -239,7 +247,7 @@ bool Elaborator::function_local(const Definition& d, Context& inside) {
   if (!value || !scope.good || !resolve(scope.bounds)) return define(false);
   if (d.type) {
     if (d.type->variable || !kind_fits(d.name.str(), *d.type, value, d.name_span)) {
-      if (d.type->variable) report(diagnose(Code::E106, d.name_span, {{"n", d.type->variable.str()}}));
+      if (d.type->variable) report(diagnose(Code::E106, d.type_span, {{"n", d.type->variable.str()}}));
       return define(false);
     }
     Node n{.op = Op::kCast, .kind = quern::expr::kind(*d.type)};

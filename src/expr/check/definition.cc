@@ -1,6 +1,8 @@
 // Definitions of locals, definitions and updates of results and inout tensors.
 #include <algorithm>
+#include <set>
 
+#include "base/text.h"
 #include "expr/check/elaborator.h"
 #include "expr/dimension_form.h"
 #include "expr/print.h"
@@ -22,6 +24,12 @@ void Elaborator::definition(const Definition& d) {
     local(d);
   }
   defining_ = {};
+}
+
+Diagnostic Elaborator::defined_twice(const Definition& d) const {
+  Diagnostic out = diagnose(Code::E501, d.name_span, {{"n", d.name.str()}});
+  auto first = std::ranges::find(kernel_->definitions, d.name, &Definition::name);
+  return std::move(out).note(first->name_span, "first defined here");
 }
 
 bool Elaborator::kind_fits(std::string name, const ElementType& type, const NodePtr& value, Span span) {
@@ -55,8 +63,7 @@ void Elaborator::local(const Definition& d) {
   out.name = d.name;
   out.span = d.span;
   if (auto known = locals_.find(d.name); known != locals_.end()) {
-    report(diagnose(Code::E501, d.name_span, {{"n", d.name.str()}})
-               .note(program_.locals[known->second].span, "first defined here"));
+    report(defined_twice(d).with_remedy("use another name"));
     return;
   }
   if (d.add) {
@@ -83,7 +90,7 @@ void Elaborator::local(const Definition& d) {
   if (d.type && d.type->variable) {
     auto it = uppers_.find(d.type->variable);
     if (it == uppers_.end() || !it->second) {
-      report(diagnose(Code::E106, d.name_span, {{"n", d.type->variable.str()}}));
+      report(diagnose(Code::E106, d.type_span, {{"n", d.type->variable.str()}}));
       return register_local(std::move(out));
     }
   }
@@ -121,10 +128,7 @@ bool Elaborator::update_left(const Definition& d, const Tensor& t, Scope& scope,
     }
     NodePtr e = expression(l.value, scope.context);
     own.push_back(nullptr);
-    if (e && e->kind != Kind::kInt) {
-      report(diagnose(Code::E405, l.value->span, {{"e", print(l.value)}}));
-      e = nullptr;
-    }
+    if (e && !require_integer(e, l.value, "subscript")) e = nullptr;
     bool packed = !t.type.variable && quern::row(t.type.scalar).bits < 8;
     if (e && packed && i + 1 == d.left.size()) {
       report(diagnose(Code::E507, l.value->span, {{"x", t.name.str()}}));
@@ -141,13 +145,15 @@ std::string Elaborator::not_total(const Update& u, const std::vector<Bound*>& ow
   const Tensor& t = program_.tensors[u.tensor];
   if (u.filter) return "the filter skips some";
   for (size_t i = 0; i < own.size(); ++i) {
-    if (!own[i]) return "subscript " + print(u.subscripts[i]) + " is not an index of the left side";
+    if (!own[i]) return "'for' binds " + print(u.subscripts[i]);
     const Domain& range = *own[i]->domain;
     if (!range.dimension || !same_dimension(range.hi, t.shape[i])) {
       Binder b = binder_of(*own[i]);
       return print(b) + " is not all of " + print(t.shape[i]);
     }
   }
+  std::set<const Bound*> different(own.begin(), own.end());
+  if (different.size() != own.size()) return "an index stands twice";
   if (u.binders.size() != own.size()) return "'for' repeats the definition";
   return {};
 }
@@ -157,30 +163,44 @@ void Elaborator::update(const Definition& d, int32_t tensor) {
   --writes_left_[tensor];
   bool first_write = writes_seen_[tensor]++ == 0;
   auto failed = [&] { poisoned_.insert(d.name); };
+  if (unclear_.contains(d.name)) return failed();
   if (t.role == Role::kParameter) {
     report(diagnose(Code::E511, d.name_span, {{"n", t.name.str()}}));
     return;
   }
   bool changes = t.role == Role::kInout || t.value != nullptr;
   if (d.type) {
-    report(diagnose(Code::E102, d.name_span, {{"t", "="}, {"u", ":"}})
+    report(diagnose(Code::E102, d.type_span, {{"t", "'='"}, {"u", "a type"}})
                .with_remedy("the type of a result stands in the kernel's first line"));
     return failed();
   }
   if (d.left.size() != t.shape.size()) {
     report(diagnose(Code::E304, d.name_span,
                     {{"x", t.name.str()},
-                     {"r", std::to_string(t.shape.size())},
-                     {"k", std::to_string(d.left.size())}}));
+                     {"r", counted(t.shape.size(), "dimension")},
+                     {"k", counted(d.left.size(), "subscript")}}));
     return failed();
   }
   if (d.add && !changes) {
     report(diagnose(Code::E505, d.name_span, {{"y", t.name.str()}}));
     return failed();
   }
-  if (!changes && !first_write) {
-    report(diagnose(Code::E501, d.name_span, {{"n", t.name.str()}}));
+  auto not_everywhere = [&](std::string why) {
+    report(diagnose(Code::E504, d.name_span, {{"y", t.name.str()}, {"why", std::move(why)}}));
     return failed();
+  };
+  if (!changes && !first_write) {
+    report(defined_twice(d));
+    return failed();
+  }
+
+  for (const Definition::Left& l : d.left) {
+    if (changes || l.binder) continue;
+    if (is(l.value, Op::kUpper)) {
+      report(diagnose(Code::E104, l.value->span, {{"what", "index"}, {"n", l.value->name.str()}, {"case", "lower"}}));
+      return failed();
+    }
+    return not_everywhere("subscript " + print(l.value) + " is computed");
   }
 
   // Binders: `for` first, then the left side's own. A plain left index that `for` binds is that index.
@@ -190,7 +210,7 @@ void Elaborator::update(const Definition& d, int32_t tensor) {
     bool looped = std::ranges::any_of(d.loops, [&](const Binder& b) { return b.name == l.binder->name; });
     if (looped && !l.binder->lo && !l.binder->hi) continue;
     bool twice = std::ranges::any_of(own_binders, [&](const Binder& b) { return b.name == l.binder->name; });
-    if (twice && changes) continue;  // y[i, i] = …: the diagonal
+    if (twice && !l.binder->lo && !l.binder->hi) continue;  // y[i, i] = …: the diagonal
     own_binders.push_back(*l.binder);
   }
   binders.insert(binders.end(), own_binders.begin(), own_binders.end());
@@ -216,12 +236,8 @@ void Elaborator::update(const Definition& d, int32_t tensor) {
   if (!kind_fits(t.name.str(), t.type, u.value, d.name_span)) return failed();
   for (const Bound* b : scope.bounds) u.binders.push_back(binder_of(*b));
   std::string why = u.add ? "it adds" : not_total(u, own);
-  bool diagonal = std::ranges::adjacent_find(own, [](Bound* a, Bound* b) { return a && a == b; }) != own.end();
-  u.total = why.empty() && !diagonal;
-  if (!changes && !u.total) {
-    report(diagnose(Code::E504, d.name_span, {{"y", t.name.str()}, {"why", why.empty() ? "an index stands twice" : why}}));
-    return failed();
-  }
+  u.total = why.empty();
+  if (!changes && !u.total) return not_everywhere(std::move(why));
   program_.updates.push_back(std::move(u));
 }
 

@@ -6,6 +6,7 @@
 
 #include <deque>
 #include <functional>
+#include <map>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -42,7 +43,8 @@ struct Meaning {
   NodePtr value;             // kValue, and kFunction: the body over the indices of `over`
   std::vector<Group> over;   // kFunction: one for each subscript
   bool limited = false;      // kFunction: a local of a function, to be read inside its ranges only (E802)
-  std::string complaint;     // kForbidden: which parameter must not mention it
+  const Function* forbidden_by = nullptr;  // kForbidden: the call whose parameter `formal` must not mention it
+  size_t formal = 0;
 };
 
 struct Environment {
@@ -71,6 +73,7 @@ class Elaborator {
   void unknown_name(const NodePtr& node, const Context& context);
   std::string near_name(Symbol name, const Context& context) const;
   std::string what_is(Symbol name, const Context& context) const;  // "tensor", "local", "scalar", "index" or empty
+  bool defines(Symbol name, const Context& context) const;         // some definition of the kernel or function does
 
   // --- expression.cc: each gives null after an error ---
   NodePtr expression(const NodePtr& node, const Context& context);
@@ -79,7 +82,7 @@ class Elaborator {
   NodePtr reduction(const NodePtr& node, const Context& context);
   NodePtr cast(const NodePtr& node, ElementType type, const Context& context);
   NodePtr typed(Op op, std::vector<NodePtr> args, const NodePtr& source);
-  bool all_bool_or_none(const std::vector<NodePtr>& args, const NodePtr& source);
+  bool require_integer(const NodePtr& value, const NodePtr& written, std::string what);
 
   // --- subscript.cc ---
   struct Subscript {
@@ -104,6 +107,7 @@ class Elaborator {
   // --- range.cc ---
   struct Scope {
     std::vector<Bound*> bounds;  // in order
+    std::vector<Symbol> names;   // of the binders so far
     Context context;             // with the binders visible
     size_t opened = 0;
     bool good = true;
@@ -132,8 +136,8 @@ class Elaborator {
   void update(const Definition& definition, int32_t tensor);
   bool update_left(const Definition& definition, const Tensor& tensor, Scope& scope, std::vector<Binder>& left,
                    std::vector<NodePtr>& subscripts, std::vector<Bound*>& bounds);
-  bool stores(const Tensor& tensor, const NodePtr& value, Span span);
   bool kind_fits(std::string name, const ElementType& type, const NodePtr& value, Span span);
+  Diagnostic defined_twice(const Definition& definition) const;
   std::string not_total(const Update& update, const std::vector<Bound*>& bounds) const;
 
   // --- whole.cc: what is known only once all definitions are ---
@@ -167,10 +171,11 @@ class Elaborator {
   std::vector<int> writes_left_;                     // for each tensor: definitions of it still to come
   std::vector<int> writes_seen_;
   std::set<Symbol> poisoned_;                        // defined with an error
+  std::set<Symbol> unclear_;                         // declared with an error: no more is said about them
   Symbol defining_;
   bool kernel_ready_ = false;                        // the first line has been read
   bool damaged_ = false;
-  bool too_large_ = false;
+  bool too_large_ = false;                           // E113 or E118 was given: nothing more is expanded
 };
 
 }  // namespace quern::expr

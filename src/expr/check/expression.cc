@@ -1,6 +1,7 @@
 // Names, operators, casts and reductions: from what was written to typed nodes.
 #include <algorithm>
 
+#include "base/text.h"
 #include "expr/check/elaborator.h"
 #include "expr/print.h"
 #include "expr/substitute.h"
@@ -60,7 +61,7 @@ NodePtr Elaborator::expression(const NodePtr& node, const Context& context) {
 NodePtr Elaborator::lower_name(const NodePtr& node, const Context& context) {
   Symbol name = node->name;
   auto wrong_count = [&](size_t rank) -> NodePtr {
-    report(diagnose(Code::E304, node->span, {{"x", name.str()}, {"r", std::to_string(rank)}, {"k", "0"}}));
+    report(diagnose(Code::E304, node->span, {{"x", name.str()}, {"r", counted(rank, "dimension")}, {"k", "0 subscripts"}}));
     return nullptr;
   };
   if (const Meaning* m = find(name, context)) {
@@ -72,9 +73,12 @@ NodePtr Elaborator::lower_name(const NodePtr& node, const Context& context) {
         }
         return make_index(m->group.front()->id, m->group.front()->name, node->span);
       case Meaning::What::kForbidden: {
-        size_t space = m->complaint.find(' ');
-        std::string function = m->complaint.substr(0, space), formal = m->complaint.substr(space + 1);
-        report(diagnose(Code::E605, node->span, {{"x", formal}, {"i", name.str()}, {"f", function}}));
+        const Function& f = *m->forbidden_by;
+        report(diagnose(Code::E605, node->span,
+                        {{"x", f.formals[m->formal].name.str()},
+                         {"i", name.str()},
+                         {"f", f.name.str()},
+                         {"p", f.indices.front().str()}}));
         return nullptr;
       }
       case Meaning::What::kValue: return m->value;
@@ -113,14 +117,15 @@ NodePtr Elaborator::upper_name(const NodePtr& node, const Context& context) {
       return make(std::move(n));
     }
   }
-  if (auto it = declarations_.constants.find(name); it != declarations_.constants.end()) {
-    Node n = *it->second;
+  if (const Known* known = declarations_.constant(name, context.function ? context.function->order : INT_MAX)) {
+    Node n = *known->value;
     n.span = node->span;
     return make(std::move(n));
   }
-  if (damaged_) return nullptr;
+  if (damaged_ || declarations_.excused(name)) return nullptr;
   Diagnostic d = diagnose(Code::E201, node->span, {{"n", name.str()}});
-  d.remedy = context.function ? "functions see constants and their own parameters: pass it"
+  d.remedy = declarations_.constant(name) ? name.str() + " is declared below: move it up"
+             : context.function ? "functions see constants and their own parameters: pass it"
                               : "no parameter has this dimension: list it, `kernel " + kernel_->name.str() + "[" +
                                     name.str() + "](...)`, or declare `const " + name.str() + " = ...`";
   report(std::move(d));
@@ -159,6 +164,24 @@ NodePtr Elaborator::reduction(const NodePtr& node, const Context& context) {
   Node out = *checked;
   for (const Bound* b : scope.bounds) out.binders.push_back(binder_of(*b));
   return make(std::move(out));
+}
+
+// Subscripts and bounds are integers. `written` is the text that gave `value`.
+bool Elaborator::require_integer(const NodePtr& value, const NodePtr& written, std::string what) {
+  if (value->kind == Kind::kInt || value->kind == Kind::kUnknown) return true;
+  std::string cure = value->kind == Kind::kBool ? "write `(1 if c else 0)`" : "write `i32(floor(...))`";
+  auto divides = [](auto& self, const NodePtr& n) -> bool {
+    if (is(n, Op::kDiv)) return true;
+    bool arithmetic = row(*n).family == Family::arithmetic;
+    return arithmetic && std::ranges::any_of(n->args, [&](const NodePtr& a) { return self(self, a); });
+  };
+  if (value->kind == Kind::kReal && divides(divides, written)) cure = "`//` is floor division";
+  report(diagnose(Code::E405, written->span,
+                  {{"what", std::move(what)},
+                   {"e", print(written)},
+                   {"kind", std::string(name(value->kind))},
+                   {"cure", std::move(cure)}}));
+  return false;
 }
 
 // Checks operand kinds by the table and gives the node its own.

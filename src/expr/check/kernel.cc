@@ -17,19 +17,22 @@ struct Number {
   double as_real() const { return real ? value : static_cast<double>(integer); }
 };
 
-std::optional<Number> fold(const NodePtr& node, const Declarations& declarations) {
+// `culprit`: the part that is no constant.
+std::optional<Number> fold(const NodePtr& node, const Declarations& declarations, NodePtr& culprit) {
+  culprit = node;
   switch (node->op) {
     case Op::kInteger: return Number{false, node->integer, 0};
     case Op::kReal: return Number{true, 0, node->real};
     case Op::kInf: return Number{true, 0, INFINITY};
     case Op::kNan: return Number{true, 0, NAN};
     case Op::kUpper: {
-      auto it = declarations.constants.find(node->name);
-      return it == declarations.constants.end() ? std::nullopt : fold(it->second, declarations);
+      const Known* known = declarations.constant(node->name);
+      return known ? fold(known->value, declarations, culprit) : std::nullopt;
     }
     case Op::kNeg: {
-      auto a = fold(node->args[0], declarations);
+      auto a = fold(node->args[0], declarations, culprit);
       if (!a) return std::nullopt;
+      culprit = node;
       int64_t negative = 0;
       if (!a->real && __builtin_sub_overflow(int64_t{0}, a->integer, &negative)) return std::nullopt;
       return Number{a->real, negative, -a->value};
@@ -41,8 +44,11 @@ std::optional<Number> fold(const NodePtr& node, const Declarations& declarations
     case Op::kFloorDiv: break;
     default: return std::nullopt;
   }
-  auto a = fold(node->args[0], declarations), b = fold(node->args[1], declarations);
-  if (!a || !b) return std::nullopt;
+  auto a = fold(node->args[0], declarations, culprit);
+  if (!a) return std::nullopt;
+  auto b = fold(node->args[1], declarations, culprit);
+  if (!b) return std::nullopt;
+  culprit = node;
   bool real = a->real || b->real || node->op == Op::kDiv;
   double x = a->as_real(), y = b->as_real();
   int64_t out = 0;
@@ -68,8 +74,16 @@ std::optional<Number> fold(const NodePtr& node, const Declarations& declarations
 }  // namespace
 
 Result<NodePtr> fold_constant(const NodePtr& node, const Declarations& declarations) {
-  auto number = fold(node, declarations);
-  if (!number) return fail(diagnose(Code::E611, node->span, {{"n", print(node)}}));
+  if (is(node, Op::kTrue) || is(node, Op::kFalse)) return make_op(node->op, {}, node->span, Kind::kBool);
+  NodePtr culprit;
+  auto number = fold(node, declarations, culprit);
+  if (!number) {
+    if (is(culprit, Op::kUpper) && declarations.excused(culprit->name)) return fail(Diagnostics{});
+    return fail(diagnose(Code::E611, culprit->span,
+                         {{"n", print(culprit)},
+                          {"what", "a constant expression"},
+                          {"cure", "use numbers, constants and + - * / //"}}));
+  }
   auto negated = [&](NodePtr positive) { return make_op(Op::kNeg, {positive}, node->span, positive->kind); };
   if (!number->real) {
     if (number->integer == INT64_MIN) return fail(diagnose(Code::E115, node->span, {{"n", print(node)}}));
@@ -103,7 +117,7 @@ Checked Elaborator::kernel(const Kernel& kernel) {
   }
   Checked out;
   std::ranges::stable_sort(errors_, {}, [](const Diagnostic& d) { return d.span.begin; });
-  bool good = errors_.empty() && !kernel.damaged && poisoned_.empty();
+  bool good = errors_.empty() && !kernel.faulty && poisoned_.empty();
   out.errors = std::move(errors_);
   if (good) out.program = std::move(program_);
   return out;
@@ -116,6 +130,24 @@ Checked check(const Kernel& kernel, const Declarations& declarations) {
 Diagnostics check(const Callable& function, const Declarations& declarations) {
   return Elaborator(declarations).function(function);
 }
+
+namespace {
+
+template <class Declared>
+const Declared* last_before(const std::unordered_map<Symbol, std::vector<Declared>>& all, Symbol name, int order) {
+  auto it = all.find(name);
+  if (it == all.end()) return nullptr;
+  const Declared* last = nullptr;
+  for (const Declared& d : it->second) {
+    if (d.order < order) last = &d;
+  }
+  return last;
+}
+
+}  // namespace
+
+const Callable* Declarations::function(Symbol name, int order) const { return last_before(functions, name, order); }
+const Known* Declarations::constant(Symbol name, int order) const { return last_before(constants, name, order); }
 
 const Tensor* Program::find_tensor(Symbol wanted) const {
   auto it = std::ranges::find_if(tensors, [&](const Tensor& t) { return t.name == wanted; });

@@ -24,6 +24,12 @@ std::string text(const Domain& d, Symbol name) {
   b.name = name;
   b.lo = is_zero(d.lo) ? nullptr : d.lo;
   b.hi = d.hi;
+  // `<= e` has become e + 1, with a number that nobody spelt.
+  bool next = d.hi->op == Op::kAdd && is(d.hi->args[1], Op::kInteger) && d.hi->args[1]->name.empty();
+  if (next && d.hi->args[1]->integer == 1) {
+    b.hi = d.hi->args[0];
+    b.hi_inclusive = true;
+  }
   return print(b);
 }
 
@@ -47,11 +53,7 @@ std::optional<Domain> Elaborator::written_domain(const Binder& b, const Context&
     // A dimension expression has exact division, as in a type.
     bool exact = !context.function && is_dimension(written) && !is(written, Op::kUpper);
     NodePtr e = exact ? dimension(written, false) : expression(written, context);
-    if (!e) return nullptr;
-    if (e->kind == Kind::kReal || e->kind == Kind::kBool) {
-      report(diagnose(Code::E405, written->span, {{"e", print(written)}}));
-      return nullptr;
-    }
+    if (!e || !require_integer(e, written, "bound")) return nullptr;
     return next ? plus_one(e) : e;
   };
   if (b.lo) {
@@ -89,17 +91,18 @@ size_t Elaborator::arity(Symbol name, const std::vector<NodePtr>& scope, const C
 // which depends on it needs no renaming.
 bool Elaborator::add_binder(Scope& scope, const Binder& b, const std::vector<NodePtr>& body, bool share_outer) {
   const Context& context = scope.context;
-  for (const Bound* other : scope.bounds) {
-    if (other->name == b.name && other->span.source == b.span.source && !b.hi && !b.lo) {
-      report(diagnose(Code::E510, b.span, {{"n", b.name.str()}}));
-      return false;
-    }
+  if (std::ranges::find(scope.names, b.name) != scope.names.end()) {
+    report(diagnose(Code::E510, b.span, {{"n", b.name.str()}}));
+    return false;
   }
+  scope.names.push_back(b.name);
   const Meaning* outer = find(b.name, context);
   bool outer_index = outer && outer->what == Meaning::What::kIndex;
   std::string what = outer_index ? std::string() : what_is(b.name, context);
+  if (what.empty() && defines(b.name, context)) what = "local";
   if (!what.empty()) {
     report(diagnose(Code::E203, b.span, {{"n", b.name.str()}, {"what", what}}));
+    scope.context.environment = bind(context.environment, b.name, {});
     return false;
   }
   Meaning meaning;
@@ -155,6 +158,10 @@ void Elaborator::leave(const Scope& scope) { open_.resize(scope.opened); }
 // A place where the index stands bare. A domain that uses an index bound after this one can't be its range.
 void Elaborator::record(Bound& bound, Domain domain, std::string owner, Span span) {
   if (bound.domain || bound.failed) return;
+  if (!domain.hi) {  // a dimension with an error
+    bound.failed = true;
+    return;
+  }
   auto outside = [&](const NodePtr& node) -> std::optional<IndexId> {
     if (!node || node->free == 0) return std::nullopt;
     for (IndexId id : free_indices(node)) {
@@ -202,13 +209,15 @@ bool Elaborator::resolve(Bound& bound) {
       std::string a = print(first->domain.hi), b = print(use.domain.hi);
       Diagnostic d = diagnose(Code::E302, bound.span,
                               {{"n", bound.name.str()}, {"A", a}, {"x", first->owner}, {"B", b}, {"y", use.owner}});
-      // Sizes that differ by a number: the smaller one may well be what is meant.
-      NodePtr less = make_op(Op::kSub, {first->domain.hi, use.domain.hi});
-      auto form = dimension_form(less);
-      if (form && form->terms.size() == 1 && form->terms.begin()->first.empty()) {
-        bool first_is_less = form->terms.begin()->second.num < 0;
-        d.remedy = "name the dimensions alike, or write " + bound.name.str() + " < " + (first_is_less ? a : b) +
-                   " if only that part is meant";
+      // One that is always the smaller, as S of S and S + 1, may well be what is meant.
+      auto difference = dimension_form(make_op(Op::kSub, {first->domain.hi, use.domain.hi}));
+      auto all = [&](auto sign) {
+        return difference && std::ranges::all_of(difference->terms, [&](const auto& t) { return sign(t.second.num); });
+      };
+      bool less = all([](int64_t n) { return n < 0; }), more = all([](int64_t n) { return n > 0; });
+      if (less || more) {
+        d.remedy = "name the dimensions alike, or write `" + bound.name.str() + " < " + (less ? a : b) +
+                   "` if only that part is meant";
       }
       report(std::move(d).note(use.span, "this use of " + use.owner));
       return false;

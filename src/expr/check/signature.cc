@@ -10,7 +10,9 @@ namespace quern::expr {
 // An upper-case name is one thing in a kernel: a type or a dimension.
 void Elaborator::declare_upper(Symbol name, bool type, Span span) {
   auto [it, added] = uppers_.emplace(name, type);
-  if (!added && it->second != type) report(diagnose(Code::E205, span, {{"N", name.str()}}));
+  if (!added && it->second != type && unclear_.insert(name).second) {
+    report(diagnose(Code::E205, span, {{"N", name.str()}}));
+  }
 }
 
 // A dimension expression with names resolved; null after an error.
@@ -23,10 +25,11 @@ NodePtr Elaborator::dimension(const NodePtr& node, bool of_result) {
     }
     case Op::kUpper: {
       bool given = uppers_.contains(node->name);
-      auto constant = declarations_.constants.find(node->name);
-      if (!given && constant != declarations_.constants.end()) {
-        if (constant->second->kind == Kind::kInt) return constant->second;
-        report(diagnose(Code::E403, node->span, {{"op", "a dimension"}, {"e", node->name.str()}}));
+      const Known* constant = given ? nullptr : declarations_.constant(node->name);
+      if (constant) {
+        if (constant->value->kind == Kind::kInt) return constant->value;
+        report(diagnose(Code::E403, node->span, {{"op", "a dimension"}, {"e", node->name.str()}})
+                   .with_remedy("a dimension has whole numbers: `N / 2`"));
         return nullptr;
       }
       if (kernel_ready_) return upper_name(node, {});  // a bound in the body: all names are declared
@@ -45,16 +48,27 @@ NodePtr Elaborator::dimension(const NodePtr& node, bool of_result) {
       if (!a || !b) return nullptr;
       return make_op(node->op, {a, b}, node->span, Kind::kInt);
     }
+    case Op::kNeg:
+      if (kernel_ready_) {  // a bound may be negative: -W <= n
+        NodePtr a = dimension(node->args[0], of_result);
+        return a ? make_op(node->op, {a}, node->span, Kind::kInt) : nullptr;
+      }
+      [[fallthrough]];
     case Op::kName:
-      if (!of_result && !tensors_.contains(node->name)) {
+    case Op::kSubscript:
+      if (of_result && tensors_.contains(node->name)) {
+        report(diagnose(Code::E307, node->span));
+        return nullptr;
+      }
+      if (is(node, Op::kName)) {
+        if (!unclear_.insert(node->name).second) return nullptr;
         report(diagnose(Code::E104, node->span, {{"what", "dimension"}, {"n", node->name.str()}, {"case", "upper"}}));
         return nullptr;
       }
       [[fallthrough]];
-    case Op::kSubscript: report(diagnose(Code::E307, node->span)); return nullptr;
     default:
-      report(diagnose(Code::E611, node->span, {{"n", print(node)}})
-                 .with_remedy("a dimension has upper-case names, whole numbers and + - * / //"));
+      report(diagnose(Code::E611, node->span,
+                      {{"n", print(node)}, {"what", "a dimension"}, {"cure", "use upper-case names, whole numbers and + - * / //"}}));
       return nullptr;
   }
 }
@@ -66,22 +80,26 @@ void Elaborator::tensor(const Parameter& p, Role role) {
   t.role = role;
   t.span = p.span;
   for (const NodePtr& size : p.shaped.shape) {
-    NodePtr d = dimension(size, role == Role::kResult);
-    // A size that failed still counts for the rank.
-    t.shape.push_back(d ? d : make_integer(0));
-    damaged_ |= !d;
+    // A size that failed is null: it counts for the rank, and an index over it has no range.
+    t.shape.push_back(dimension(size, role == Role::kResult));
+    damaged_ |= !t.shape.back();
   }
   if (p.value) {
     if (role != Role::kResult && !t.shape.empty()) {
-      report(diagnose(Code::E102, p.value->span, {{"t", ","}, {"u", "="}}).with_remedy("only scalars have defaults"));
+      report(diagnose(Code::E102, p.value->span, {{"t", "','"}, {"u", "a default"}}).with_remedy("only scalars have one"));
     } else if (auto value = fold_constant(p.value, declarations_)) {
-      if (kind_fits(t.name.str(), t.type, *value, p.value->span)) t.value = *value;
+      kind_fits(t.name.str(), t.type, *value, p.value->span);
+      t.value = *value;
     } else {
       for (Diagnostic& d : value.error()) report(std::move(d));
+      poisoned_.insert(p.name);
+      t.value = make_integer(0, p.value->span);  // there is one, whatever it is
     }
   }
   if (tensors_.contains(p.name)) {
-    report(diagnose(Code::E510, p.span, {{"n", p.name.str()}}));
+    report(diagnose(Code::E510, p.span, {{"n", p.name.str()}})
+               .note(program_.tensors[tensors_[p.name]].span, "first declared here"));
+    unclear_.insert(p.name);
     return;
   }
   tensors_[p.name] = static_cast<int32_t>(program_.tensors.size());
@@ -114,8 +132,10 @@ void Elaborator::signature(const Kernel& kernel) {
       auto value = fold_constant(g.value, declarations_);
       if (!value) {
         for (Diagnostic& e : value.error()) report(std::move(e));
+        poisoned_.insert(g.name);
       } else if ((*value)->kind != Kind::kInt) {
-        report(diagnose(Code::E403, g.value->span, {{"op", "a dimension"}, {"e", print(g.value)}}));
+        report(diagnose(Code::E403, g.value->span, {{"op", "a dimension"}, {"e", print(g.value)}})
+                   .with_remedy("write a whole number"));
       } else {
         d.value = *value;
       }
@@ -159,7 +179,7 @@ void Elaborator::solve_dimensions(const Kernel& kernel) {
     for (size_t t = 0; t < program_.tensors.size(); ++t) {
       if (program_.tensors[t].role == Role::kResult) continue;
       for (size_t a = 0; a < program_.tensors[t].shape.size(); ++a) {
-        visit(static_cast<int32_t>(t), a, program_.tensors[t].shape[a]);
+        if (program_.tensors[t].shape[a]) visit(static_cast<int32_t>(t), a, program_.tensors[t].shape[a]);
       }
     }
   };
@@ -190,7 +210,8 @@ void Elaborator::solve_dimensions(const Kernel& kernel) {
   }
   for (const Dimension& d : asked) {
     if (known(d.name) || !reported.insert(d.name).second) continue;
-    report(diagnose(Code::E305, d.span, {{"N", d.name.str()}, {"kernel", kernel.name.str()}}));
+    report(diagnose(Code::E305, d.span, {{"N", d.name.str()}, {"kernel", kernel.name.str()}})
+               .with_remedy("`dyn` gives it no size: some parameter has to have it"));
   }
 }
 

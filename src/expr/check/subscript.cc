@@ -1,4 +1,5 @@
 // Reading tensors, locals and a function's parameters at subscripts; a bare index collects the range of its position.
+#include "base/text.h"
 #include "expr/check/elaborator.h"
 #include "expr/print.h"
 
@@ -15,14 +16,7 @@ bool Elaborator::subscripts(const NodePtr& node, const Context& context, std::ve
       if (m->group.size() == 1) s.value = make_index(m->group.front()->id, m->group.front()->name, arg->span);
     } else {
       s.value = expression(arg, context);
-      if (s.value && (s.value->kind == Kind::kReal || s.value->kind == Kind::kBool)) {
-        if (s.value->kind == Kind::kReal) {
-          report(diagnose(Code::E405, arg->span, {{"e", print(arg)}}));
-        } else {
-          report(diagnose(Code::E401, arg->span, {{"op", "subscript"}}));
-        }
-        s.value = nullptr;
-      }
+      if (s.value && !require_integer(s.value, arg, "subscript")) s.value = nullptr;
       good &= s.value != nullptr;
     }
     out.push_back(std::move(s));
@@ -33,7 +27,7 @@ bool Elaborator::subscripts(const NodePtr& node, const Context& context, std::ve
 bool Elaborator::count_matches(const NodePtr& node, size_t rank) {
   if (node->args.size() == rank) return true;
   report(diagnose(Code::E304, node->span,
-                  {{"x", node->name.str()}, {"r", std::to_string(rank)}, {"k", std::to_string(node->args.size())}}));
+                  {{"x", node->name.str()}, {"r", counted(rank, "dimension")}, {"k", counted(node->args.size(), "subscript")}}));
   return false;
 }
 

@@ -67,10 +67,19 @@ void Elaborator::everything_used(const Kernel& kernel) {
     visit(l.value);
     visit_binders(l.binders);
   }
-  for (size_t l = 0; l < program_.locals.size(); ++l) {
-    if (!reached.contains(static_cast<int32_t>(l))) {
-      report(diagnose(Code::E508, program_.locals[l].span, {{"n", program_.locals[l].name.str()}}));
+  std::set<int32_t> used;
+  // From the last: what only an unused local uses is named once that one is gone.
+  for (size_t l = program_.locals.size(); l-- > 0;) {
+    if (reached.contains(static_cast<int32_t>(l))) continue;
+    const Local& local = program_.locals[l];
+    if (!used.contains(static_cast<int32_t>(l))) report(diagnose(Code::E508, local.span, {{"n", local.name.str()}}));
+    std::set<int32_t> below;
+    collect(local.value, seen, tensors, below);
+    for (const Binder& b : local.binders) {
+      collect(b.lo, seen, tensors, below);
+      collect(b.hi, seen, tensors, below);
     }
+    used.insert(below.begin(), below.end());
   }
   for (size_t t = 0; t < program_.tensors.size(); ++t) {
     const Tensor& tensor = program_.tensors[t];

@@ -238,6 +238,19 @@ std::optional<ProofScope::Witness> ProofScope::witness(const Linear& goal) {
   auto value = value_at(goal, at);
   int tries = 256;
   if (!value || *value >= 0 || !complete(at, 0, tries)) return std::nullopt;
+  // The nearest place that is outside reads better than the farthest corner: each index steps back while it may.
+  for (const auto& [atom, c] : goal.terms) {
+    int64_t size = c < 0 ? -c : c, moved;
+    int64_t steps = (-1 - *value) / size;
+    Witness nearer;
+    for (const auto& [other, unused] : goal.terms) nearer[other] = at[other];
+    if (steps <= 0 || __builtin_add_overflow(nearer[atom], c > 0 ? steps : -steps, &moved)) continue;
+    nearer[atom] = moved;
+    tries = 256;
+    if (!complete(nearer, 0, tries)) continue;
+    at = std::move(nearer);
+    *value += steps * size;
+  }
   return at;
 }
 

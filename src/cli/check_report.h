@@ -1,0 +1,29 @@
+// What `check` found, as text and as JSON.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/kernel_proofs.h"
+#include "expr/module.h"
+
+namespace quern::cli {
+
+struct CheckedUnit {
+  struct Entry {
+    const expr::Kernel* kernel;
+    bool refused = false;  // it has errors of the language: nothing was proved
+    KernelProofs proofs;
+  };
+  std::string file;
+  std::vector<Entry> kernels;
+  Diagnostics errors;  // all of them, those of the entries' proofs too
+};
+
+// A line a kernel; with `verbose` each subscript below it.
+std::string check_text(const CheckedUnit& unit, bool verbose);
+
+std::string check_json(const CheckedUnit& unit);
+
+}  // namespace quern::cli

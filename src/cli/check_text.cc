@@ -1,0 +1,73 @@
+// The text of `check`: what is proved, of how many subscripts, and at which sizes.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cli/check_report.h"
+
+namespace quern::cli {
+namespace {
+
+std::string counted(size_t n) { return n == 1 ? "1 subscript" : fmt::format("{} subscripts", n); }
+
+std::string proved(bool complete) { return complete ? "proved" : "proved for all sizes"; }
+
+std::string summary(const KernelProofs& proofs) {
+  size_t total = proofs.subscripts.size();
+  if (total == 0) return "no subscripts";
+  auto count = [&](auto&& which) { return static_cast<size_t>(std::ranges::count_if(proofs.subscripts, which)); };
+  using S = const ProvedSubscript&;
+  std::string text;
+  auto part = [&](size_t n, const std::string& what) {
+    if (n) text += fmt::format("{}{}{}", text.empty() ? "" : ", ", n == total ? "" : fmt::format("{} ", n), what);
+  };
+  part(count([](S s) { return s.status == Status::kProved; }), proved(proofs.complete));
+  for (size_t i = 0; i < proofs.samples.size(); ++i) {
+    part(count([&](S s) { return s.status == Status::kSized && s.sample == i; }),
+         "proved at " + sizes_text(proofs.samples[i]));
+  }
+  part(count([](S s) { return s.status == Status::kChecked && s.proof.data; }), "checked (data)");
+  part(count([](S s) { return s.status == Status::kChecked && !s.proof.data; }), "checked");
+  part(count([](S s) { return s.status == Status::kRefused; }), "refused");
+  return counted(total) + ": " + text;
+}
+
+std::string status_text(const ProvedSubscript& s, const KernelProofs& proofs) {
+  switch (s.status) {
+    case Status::kProved: return proved(proofs.complete);
+    case Status::kSized: return "proved at " + sizes_text(proofs.samples[s.sample]);
+    case Status::kChecked: return s.proof.data ? "checked (data)" : "checked";
+    case Status::kRefused: return "refused";
+  }
+  return {};
+}
+
+std::string details(const KernelProofs& proofs) {
+  std::string out;
+  for (const ProvedSubscript& s : proofs.subscripts) {
+    std::string place = "-";
+    if (s.proof.span.source) {
+      auto at = s.proof.span.source->position(s.proof.span.begin);
+      place = fmt::format("{}:{}:{}", s.proof.span.source->name(), at.line, at.column);
+    }
+    out += fmt::format("  {}: {} axis {}{}: {}: {}\n", place, s.proof.tensor.str(), s.proof.axis + 1,
+                       s.proof.write ? ", written" : "", s.proof.text, status_text(s, proofs));
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string check_text(const CheckedUnit& unit, bool verbose) {
+  std::string out;
+  for (const CheckedUnit::Entry& e : unit.kernels) {
+    std::string what = e.refused                                                 ? "refused"
+                       : e.proofs.subscripts.empty() && !e.proofs.errors.empty() ? "these sizes don't fit"
+                                                                                 : summary(e.proofs);
+    out += fmt::format("{}:{}: {}\n", unit.file, e.kernel->name.str(), what);
+    if (verbose) out += details(e.proofs);
+  }
+  return out;
+}
+
+}  // namespace quern::cli

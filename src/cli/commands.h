@@ -1,0 +1,35 @@
+// The subcommands, one row each. All take the parsed command line and fill a report; none prints.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "cli/command_line.h"
+#include "cli/report.h"
+
+namespace quern::cli {
+
+struct Command {
+  std::string_view name;
+  void (*run)(const CommandLine& line, Report& report);
+};
+
+void run_kernel(const CommandLine& line, Report& report);    // run.cc
+void check_files(const CommandLine& line, Report& report);   // check.cc
+void format_files(const CommandLine& line, Report& report);  // format.cc
+void list_kernels(const CommandLine& line, Report& report);  // list.cc
+void emit_kernel(const CommandLine& line, Report& report);   // emit.cc
+
+inline constexpr Command kCommands[] = {
+    {"run", run_kernel},    {"check", check_files}, {"format", format_files},
+    {"list", list_kernels}, {"emit", emit_kernel},
+};
+
+constexpr const Command* find_command(std::string_view name) {
+  for (const Command& c : kCommands) {
+    if (c.name == name) return &c;
+  }
+  return nullptr;
+}
+
+}  // namespace quern::cli

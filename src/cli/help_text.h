@@ -1,0 +1,47 @@
+// What --help says apart from the options, which CLI11 lists: a summary and examples for each subcommand.
+#pragma once
+
+namespace quern::cli {
+
+struct HelpText {
+  const char* command;
+  const char* summary;
+  const char* footer;
+};
+
+inline constexpr const char* kSummary = "Run and check kernels written in index notation.";
+
+inline constexpr const char* kFooter =
+    "Examples:\n"
+    "  quern check matmul.qn\n"
+    "  quern run matmul.qn --dim M=4 --dim K=3 --dim N=5 --seed 1\n"
+    "  quern run --help\n\n"
+    "Exit codes: 0 fine, 1 found while running, 2 wrong use or input, 3 unsupported, 70 a bug of quern's.";
+
+inline constexpr HelpText kHelpTexts[] = {
+    {"run", "Compute a kernel",
+     "Arrays that aren't given are random ones that fit; their sizes come from --dim or from other arrays.\n\n"
+     "Examples:\n"
+     "  quern run matmul.qn --dim M=4 --dim K=3 --dim N=5 --seed 1\n"
+     "  quern run matmul.qn a=left.npy b=weights.npz:w -o product.npy\n"
+     "  quern run attention.qn:paged_attention arguments.safetensors --type T=bf16 -o results/"},
+    {"check", "Look for mistakes, and prove that subscripts stay in range",
+     "Dimensions without --dim stand for all sizes; where that proves nothing, samples are tried.\n\n"
+     "Examples:\n"
+     "  quern check kernels/*.qn\n"
+     "  quern check -v attention.qn:attention --dim H=32 --dim G=8"},
+    {"format", "Write files in canonical form, in place",
+     "Examples:\n"
+     "  quern format matmul.qn\n"
+     "  quern format --check kernels/*.qn\n"
+     "  quern format - <matmul.qn"},
+    {"list", "List kernels with their parameters",
+     "Examples:\n"
+     "  quern list\n"
+     "  quern list kernels/attention.qn --json"},
+    {"emit", "Print a kernel at a level of the compiler",
+     "Examples:\n"
+     "  quern emit --at expr attention.qn:attention"},
+};
+
+}  // namespace quern::cli

@@ -1,0 +1,76 @@
+#include "cli/samples.h"
+
+#include <algorithm>
+
+namespace quern::cli {
+namespace {
+
+using Sizes = std::vector<int64_t>;
+
+// Powers of two rise or fall along the list of dimensions: each divides all larger ones. What the caller gives stands
+// first in the list and is often a block size; `given`, the largest that is, divides the first ones.
+std::vector<Sizes> families(size_t count, int64_t given) {
+  constexpr int64_t kPrimes[] = {3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41};
+  constexpr size_t kSteps = 12;  // longer lists repeat, so that products stay small
+  std::vector<Sizes> out;
+  auto add = [&](auto value) {
+    Sizes sizes;
+    for (size_t i = 0; i < count; ++i) sizes.push_back(value(i % kSteps));
+    Sizes falling(sizes.rbegin(), sizes.rend());
+    if (falling != sizes) out.push_back(std::move(falling));
+    out.push_back(std::move(sizes));
+  };
+  add([&](size_t i) { return given << (i + 1); });
+  if (given > 1) add([](size_t i) { return int64_t{2} << i; });
+  add([](size_t) { return int64_t{16}; });
+  add([](size_t i) { return int64_t{64} << i; });
+  add([](size_t) { return int64_t{256}; });
+  add([&](size_t i) { return kPrimes[i]; });
+  add([&](size_t i) { return 64 * kPrimes[i]; });
+  return out;
+}
+
+}  // namespace
+
+std::vector<Sample> samples(const expr::Program& program, const expr::Request& request, size_t limit) {
+  constexpr int kTries = 2000;
+  constexpr int64_t kSizes[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 256, 512};
+  std::vector<Symbol> free;
+  for (const expr::Dimension& d : program.dimensions) {
+    if (!request.dimensions.contains(d.name)) free.push_back(d.name);
+  }
+  int64_t given = 1;
+  constexpr int64_t kLargest = 1 << 20;  // larger ones would only overflow
+  for (const auto& [name, size] : request.dimensions) given = std::max(given, size <= kLargest ? size : 1);
+  std::vector<Sample> out;
+  auto attempt = [&](const Sizes& sizes) {
+    Sample sample;
+    expr::Request full = request;
+    for (size_t i = 0; i < free.size(); ++i) {
+      sample.chosen.emplace_back(free[i], sizes[i]);
+      full.dimensions[free[i]] = sizes[i];
+    }
+    auto same = [&](const Sample& s) { return s.chosen == sample.chosen; };
+    if (std::ranges::any_of(out, same)) return;
+    auto bound = expr::bind(program, full);
+    if (!bound) return;
+    sample.binding = *std::move(bound);
+    out.push_back(std::move(sample));
+  };
+  for (const Sizes& sizes : families(free.size(), given)) {
+    if (out.size() < limit) attempt(sizes);
+  }
+  // No family fits, or few do: look around, with numbers from a linear congruence (Numerical Recipes' constants).
+  uint32_t state = 1;
+  for (int i = 0; i < kTries && out.size() < limit; ++i) {
+    Sizes sizes;
+    for (size_t k = 0; k < free.size(); ++k) {
+      state = state * 1664525u + 1013904223u;
+      sizes.push_back(kSizes[state >> 28]);
+    }
+    attempt(sizes);
+  }
+  return out;
+}
+
+}  // namespace quern::cli

@@ -1,0 +1,20 @@
+// Sizes to try where nothing can be proved for all of them: kernels expect orders (N >= M) and divisibility (H // G,
+// K / L) that their text doesn't say. Deterministic, so that a check says the same in every run.
+#pragma once
+
+#include <vector>
+
+#include "expr/bind.h"
+#include "expr/program.h"
+
+namespace quern::cli {
+
+struct Sample {
+  std::vector<std::pair<Symbol, int64_t>> chosen;  // in the program's order; what was given is not among them
+  expr::Binding binding;
+};
+
+// Up to `limit` samples of different character that bind, with the sizes of `request` kept.
+std::vector<Sample> samples(const expr::Program& program, const expr::Request& request, size_t limit);
+
+}  // namespace quern::cli

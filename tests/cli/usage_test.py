@@ -1,0 +1,172 @@
+"""The command line itself: help, version, misspellings, values that can't be, exit codes."""
+
+import os
+import resource
+import subprocess
+import time
+
+import quern_case
+from quern_case import GATHER, MATMUL, QuernCase
+
+
+class Usage(QuernCase):
+    def error(self, words, what, remedy, code=2):
+        self.expect(words, code, out="", err=f"error E740: {what}\n   = help: {remedy}\n")
+
+    def test_help(self):
+        for command in ("run", "check", "format", "list", "emit"):
+            text = self.expect(f"{command} --help")
+            self.assertIn(f"Usage: quern {command} ", text)
+            self.assertIn("Examples:\n  quern " + command, text)
+            self.assertEqual(self.expect(f"{command} -h"), text)
+            self.assertLess(max(map(len, text.splitlines())), 121)
+        text = self.expect("--help")
+        for command in ("run", "check", "format", "list", "emit"):
+            self.assertRegex(text, rf"\n  {command} +[A-Z]")
+
+    def test_version(self):
+        self.assertRegex(self.expect("--version"), r"^quern \d+\.\d+\.\d+\n$")
+
+    def test_start_is_quick(self):
+        times = []
+        for _ in range(15):
+            begin = time.perf_counter()
+            self.quern("--help")
+            times.append(time.perf_counter() - begin)
+        # 10 ms is what is wanted; sanitizers and busy machines take a multiple.
+        self.assertLess(min(times), 0.25)
+
+    def test_commands(self):
+        self.error("", "a command is missing", "see `quern --help`")
+        self.error("rnu a.qn", "there is no command 'rnu'", "did you mean `run`?")
+        self.error("zzzzzz", "there is no command 'zzzzzz'", "see `quern --help`")
+        self.error("run", "FILE is missing", "see `quern run --help`")
+        self.error("check", "FILE is missing", "see `quern check --help`")
+        self.error("format --check", "FILE is missing", "see `quern format --help`")
+        self.error("emit --at expr", "FILE is missing", "see `quern emit --help`")
+        self.error("emit a.qn b.qn --at expr", "unexpected argument 'b.qn'", "see `quern emit --help`")
+
+    def test_options(self):
+        self.error("run a.qn --dmi M=3", "there is no option '--dmi'", "did you mean `--dim`?")
+        self.error("--colr never list", "there is no option '--colr'", "did you mean `--color`?")
+        self.error("check --jsn a.qn", "there is no option '--jsn'", "did you mean `--json`?")
+        self.error("run --hlep", "there is no option '--hlep'", "did you mean `--help`?")
+        self.error("format --qqqqqqqqq a.qn", "there is no option '--qqqqqqqqq'", "see `quern format --help`")
+        self.error("list --seed 3", "there is no option '--seed'", "see `quern list --help`")
+        self.error("run a.qn --seed", "--seed needs a value", "see `quern run --help`")
+        self.error("run a.qn --seed 1 --seed 2", "--seed is given twice", "see `quern run --help`")
+        self.error("check a.qn --color sometimes", "--color sometimes: expected auto, always or never",
+                   "see `quern check --help`")
+
+    def test_sizes(self):
+        self.write("m.qn", MATMUL)
+        whole = "is not a whole number up to 9223372036854775807"
+        for command in ("run", "check"):
+            see = f"see `quern {command} --help`"
+            self.error(f"{command} m.qn --dim M", "--dim M: expected NAME=size", see)
+            self.error(f"{command} m.qn --dim =3", "--dim =3: expected NAME=size", see)
+            self.error(f"{command} m.qn --dim M=", "--dim M=: expected NAME=size", see)
+            self.error(f"{command} m.qn --dim M=four", f"--dim M=four: 'four' {whole}", see)
+            self.error(f"{command} m.qn --dim M=4.0", f"--dim M=4.0: '4.0' {whole}", see)
+            self.error(f"{command} m.qn --dim M=+4", f"--dim M=+4: '+4' {whole}", see)
+            self.error(f"{command} m.qn --dim M=9223372036854775808",
+                       f"--dim M=9223372036854775808: '9223372036854775808' {whole}", see)
+            self.error(f"{command} m.qn --dim M=1 --dim M=1", "--dim M is given twice", see)
+            self.error(f"{command} m.qn --type T=bf61", "--type T=bf61: 'bf61' is not a type", "did you mean `bf16`?")
+            self.error(f"{command} m.qn --type T=complex64", "--type T=complex64: 'complex64' is not a type",
+                       "types are f64 f32 f16 bf16 f8e4m3 f8e5m2 f8e8m0 f4e2m1 i64 i32 i16 i8 i4 u32 u8 u4 bool")
+            self.error(f"{command} m.qn --type T=f32 --type T=f32", "--type T is given twice", see)
+            self.expect(f"{command} m.qn --dim M=-3", 2, "",
+                        "error E711: M is -3: a dimension can't be negative\n   = help: larger sizes\n")
+
+    def test_counts(self):
+        self.write("m.qn", MATMUL)
+        for text in ("-1", "1.5", "x", "18446744073709551616"):
+            self.error(f"run m.qn --seed {text}",
+                       f"--seed {text}: expected a whole number from 0 to 18446744073709551615", "see `quern run --help`")
+        for text in ("0", "1025", "many"):
+            self.error(f"run m.qn --threads {text}", f"--threads {text}: expected a whole number from 1 to 1024",
+                       "see `quern run --help`")
+        self.error("run m.qn --bounds", "--bounds needs -o", "see `quern run --help`")
+
+    def test_names_that_are_not_there(self):
+        self.write("m.qn", MATMUL)
+        sizes = "--dim M=1 --dim K=1 --dim N=1"
+        self.expect(f"run m.qn {sizes} --dim L=1", 2, "",
+                    "error E712: matmul has no parameter, dimension or type L\n   = help: it has a, b, M, K, N, T\n")
+        self.expect("check m.qn --dim L=1 --type U=f32", 2, None,
+                    "error E712: matmul has no parameter, dimension or type L\n   = help: it has K, M, N\n"
+                    "error E712: matmul has no parameter, dimension or type U\n   = help: it has T\n2 errors\n")
+
+    def test_devices(self):
+        self.write("m.qn", MATMUL)
+        for name in ("cpu", "cuda:0", "hip:1", "virtual:h100"):
+            self.expect(f"run m.qn --on {name}", 3, "",
+                        f"error N905: device '{name}' is not supported yet\n   = help: --on interpreter\n")
+        self.expect("run m.qn --on tpu", 2, "",
+                    "error E743: there is no device 'tpu'\n   = help: devices: interpreter\n")
+        self.expect("run m.qn --on interpeter", 2, "",
+                    "error E743: there is no device 'interpeter'\n   = help: did you mean interpreter?\n")
+
+    def test_levels(self):
+        self.write("m.qn", MATMUL)
+        for level in ("lowered", "tiled", "placed", "laid", "llvm", "ptx", "asm"):
+            self.expect(f"emit --at {level} m.qn", 3, "",
+                        f"error N906: level '{level}' is not there yet\n   = help: --at expr\n")
+        self.error("emit --at exprs m.qn", "there is no level 'exprs'", "did you mean `expr`?")
+        self.error("emit --at machine m.qn", "there is no level 'machine'",
+                   "levels are expr, lowered, tiled, placed, laid, llvm, ptx, asm")
+        self.error("emit m.qn", "--at LEVEL is missing", "see `quern emit --help`")
+
+    def test_color(self):
+        self.write("m.qn", MATMUL)
+        plain = "error E741: m.qn has no kernel matmol\n   = help: did you mean m.qn:matmul?\n"
+        for option in ("", "--color auto ", "--color=never "):
+            self.expect(f"emit {option}--at expr m.qn:matmol", 2, "", plain)
+        self.expect("--color never emit --at expr m.qn:matmol", 2, "", plain)
+        code, _, err = self.quern(*"emit --color always --at expr m.qn:matmol".split())
+        self.assertEqual(code, 2)
+        self.assertTrue(err.startswith("\033[1m\033[31merror E741\033[0m"))
+        self.assertEqual(self.terminal({}, "emit", "--at", "expr", "m.qn:matmol")[:4], b"\033[1m")
+        for env in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
+            self.assertEqual(self.terminal(env, "emit", "--at", "expr", "m.qn:matmol")[:5], b"error")
+
+    def terminal(self, env, *words):
+        """What is written to a terminal that is standard error."""
+        master, slave = os.openpty()
+        subprocess.run([quern_case.PROGRAM, *words], stderr=slave, cwd=self.folder, timeout=60,
+                       env={**{k: v for k, v in os.environ.items() if k != "NO_COLOR"}, "TERM": "xterm", **env})
+        os.close(slave)
+        text = os.read(master, 1 << 16)
+        os.close(master)
+        return text
+
+    def test_exit_1_is_what_the_data_did(self):
+        self.write("g.qn", GATHER)
+        self.write("id.npy", quern_case.ints([2], 0, 9))
+        code, _, err = self.quern("run", "g.qn", "id=id.npy", "--dim", "V=4", "--seed", "1")
+        self.assertEqual(code, 1)
+        self.assertIn("error E801: table[id[n]] is 9 at n = 1, the dimension has 4\n", err)
+
+    def test_exit_70_is_one_line(self):
+        # An address space too small for the source: nothing a user wrote causes this, and it must not look like it.
+        self.write("big.qn", "# " + "x" * (64 << 20) + "\n")
+
+        def small():
+            resource.setrlimit(resource.RLIMIT_AS, (100 << 20, 100 << 20))
+
+        done = subprocess.run([quern_case.PROGRAM, "format", "--check", "big.qn"], cwd=self.folder,
+                              capture_output=True, preexec_fn=small, timeout=120)
+        if done.returncode not in (2, 70):
+            self.skipTest(f"no room to start at all: {done.stderr[:200]!r}")
+        self.assertEqual(done.stderr.decode(), "error B001: bug in quern: out of memory\n"
+                                               "   = help: please report it, with the file and the command\n")
+
+    def test_full_disk(self):
+        with open("/dev/full", "wb") as full:
+            code, _, err = self.quern("--help", stdout=full)
+        self.assertEqual((code, err), (2, "error E730: can't write 'standard output': No space left on device\n"))
+
+
+if __name__ == "__main__":
+    quern_case.main()
