@@ -114,6 +114,27 @@ Real Evaluator::contracted(const SumParts& parts, double unit, double& largest) 
   return out;
 }
 
+// A term x whose factors may be taken out: the rest may be larger or smaller than f32 has it, although x is not.
+Real Evaluator::taken_out(const SumParts& parts, Real x, double& largest) {
+  if (!std::isfinite(x.v) || unbounded(x)) return x;
+  double up = 1, down = 1;
+  for (const auto& side : parts.factors) {
+    for (const SumParts::Factor& f : side) {
+      if (!f.hoisted) continue;
+      Real y = number(*f.value);
+      double high = std::fabs(y.v) + y.e, low = std::fabs(y.v) - y.e;
+      if (!(low > 0)) return contracted(parts, kSingle, largest);
+      if (f.inverse) high = 1 / std::exchange(low, 1 / high);
+      up *= std::max(1.0, high);
+      down *= std::min(1.0, low);
+    }
+  }
+  double most = std::fabs(x.v) + x.e;
+  largest = most / down;
+  if (most > 0 && std::fabs(x.v) - x.e < kLeastNormal * up) x.e += 4 * kHalfLeast * up;
+  return x;
+}
+
 Evaluator::Slot Evaluator::sum(const Step& s) {
   Slot out;
   const Step& body = *s.args[0];
@@ -133,8 +154,13 @@ Evaluator::Slot Evaluator::sum(const Step& s) {
   bool sure = loop(s, 0, [&] {
     if (!parts) return total.take(number(body));
     double largest = 0;
-    Real x = contracted(*parts, s.unit, largest);
-    if (!parts->product) {
+    Real x;
+    if (parts->simple) {
+      x = taken_out(*parts, number(body), largest);
+    } else {
+      x = contracted(*parts, s.unit, largest);
+    }
+    if (!parts->product && !parts->simple) {
       // The factors may as well be multiplied as written; and the value is that, whether bounds are asked for or not.
       Real written = number(body);
       x = {written.v, std::max(x.e, written.e)};
