@@ -57,10 +57,8 @@ void Parser::give_up(Diagnostic diagnostic) {
 }
 
 bool Parser::lexical_error(uint32_t from, uint32_t to) const {
-  auto end = errors_.begin() + static_cast<ptrdiff_t>(lexical_);
-  auto first = std::lower_bound(errors_.begin(), end, from,
-                                [](const Diagnostic& d, uint32_t at) { return d.span.begin < at; });
-  return first != end && first->span.begin < to;
+  auto first = std::ranges::lower_bound(tokens_.damaged, from);
+  return first != tokens_.damaged.end() && *first < to;
 }
 
 void Parser::expected(std::string what, std::string remedy) {

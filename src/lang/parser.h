@@ -13,9 +13,8 @@ struct GivenUp {};
 
 class Parser {
  public:
-  // `errors` holds those of the lexer.
   Parser(const Source& source, Tokens tokens, Diagnostics& errors)
-      : source_(source), tokens_(std::move(tokens)), errors_(errors), lexical_(errors.size()) {}
+      : source_(source), tokens_(std::move(tokens)), errors_(errors) {}
 
   expr::Module module();
   expr::NodePtr whole_expression();
@@ -89,8 +88,7 @@ class Parser {
   size_t at_ = 0;
   size_t next_comment_ = 0;
   int depth_ = 0;
-  size_t lexical_;             // how many of `errors_` are the lexer's, in order of position
-  uint32_t statement_ = 0;     // where the item or definition at hand begins
+  uint32_t statement_ = 0;  // where the item or definition at hand begins
 };
 
 }  // namespace quern::lang

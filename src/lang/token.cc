@@ -96,6 +96,7 @@ class Lexer {
   // What isn't text of the notation at all is not worth a message a character.
   void report(Diagnostic diagnostic) {
     constexpr size_t kEnough = 100;
+    out_.damaged.push_back(diagnostic.span.begin);
     if (errors_.size() < kEnough) errors_.push_back(std::move(diagnostic));
   }
 
@@ -122,7 +123,11 @@ class Lexer {
     }
     std::string_view word = text_.substr(at_, end - at_);
     if (lower && upper) {
-      if (mixed_.insert(word).second) report(diagnose(Code::E103, span(at_, end), {{"n", std::string(word)}}));
+      if (mixed_.insert(word).second) {
+        report(diagnose(Code::E103, span(at_, end), {{"n", std::string(word)}}));
+      } else {
+        out_.damaged.push_back(static_cast<uint32_t>(at_));
+      }
       return add(is_upper(word[0]) ? TokenKind::kUpper : TokenKind::kLower, end);
     }
     add(upper ? TokenKind::kUpper : word_kind(word), end);

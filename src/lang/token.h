@@ -39,6 +39,7 @@ struct Comment {
 struct Tokens {
   std::vector<Token> tokens;  // the last is kEnd
   std::vector<Comment> comments;
+  std::vector<uint32_t> damaged;  // where the lexer found an error, reported or not, ascending
 };
 
 // Words of the grammar that can't be names, apart from reductions and types.

@@ -275,6 +275,7 @@ class Planner {
     if (!c->rounds_to && !hoists) return nullptr;
     SumParts parts;
     if (c->rounds_to) {
+      parts.type = *c->rounds_to;
       parts.unit = unit_roundoff(*c->rounds_to);
       parts.underflow = underflow_error(*c->rounds_to);
       parts.largest = largest(*c->rounds_to);

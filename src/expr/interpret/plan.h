@@ -35,6 +35,7 @@ struct SumParts {  // of a contraction: the factors of each side
   std::vector<Factor> factors[2];
   bool computed[2] = {false, false};
   bool product = false;  // the body is the product of the two sides as they are
+  ScalarType type{};
   double unit = 0;       // unit roundoff of the type that computed sides may be rounded to; 0: none
   double underflow = 0;  // and its absolute error near zero
   double largest = 0;    // and its largest number

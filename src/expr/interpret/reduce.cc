@@ -80,6 +80,7 @@ Evaluator::Slot Evaluator::reduce(const Step& s) {
 Real Evaluator::contracted(const SumParts& parts, double unit, double& largest) {
   Real side[2];
   double large[2] = {1, 1}, small = 1, taken[2] = {1, 1}, count = 0;
+  bool hoists[2] = {false, false};
   for (int k : {0, 1}) {
     Real x{1, 0};
     bool first = true;
@@ -92,6 +93,7 @@ Real Evaluator::contracted(const SumParts& parts, double unit, double& largest) 
       large[k] *= std::max(1.0, high);
       small *= std::min(1.0, low);
       if (f.hoisted) taken[k] *= std::max(1.0, high);
+      hoists[k] |= f.hoisted;
       ++count;
     }
     side[k] = x;
@@ -102,6 +104,8 @@ Real Evaluator::contracted(const SumParts& parts, double unit, double& largest) 
   if (small < kLeastNormal) out.e += count * kHalfLeast * largest;
   for (int k : {0, 1}) {
     if (!parts.computed[k]) continue;
+    bool exact = !hoists[k] && side[k].e == 0 && round_to(parts.type, side[k].v) == side[k].v;
+    if (exact) continue;
     double other = std::fabs(side[1 - k].v) + side[1 - k].e;
     if (large[k] >= parts.largest) out.e = kInfinity;
     out.e += (std::fabs(out.v) + out.e) * parts.unit + other * taken[k] * parts.underflow;
