@@ -179,11 +179,8 @@ class Runner {
   std::optional<Strided> look(const expr::Tensor& t, const ConstView& v, std::optional<int64_t> have) {
     const std::string& name = t.name.str();
     if (!v.strides.empty() && v.strides.size() != v.shape.size()) {
-      Diagnostic d =
-          diagnose(Code::E704, t.span,
-                   {{"x", name}, {"r", std::to_string(v.shape.size())}, {"k", std::to_string(v.strides.size())}});
-      d.message = name + " has " + std::to_string(v.shape.size()) + " dimensions and " +
-                  std::to_string(v.strides.size()) + " strides";
+      Diagnostic d = diagnose(Code::E704, t.span);
+      d.message = name + " has " + counted(v.shape.size(), "dimension") + " and " + counted(v.strides.size(), "stride");
       errors_.push_back(std::move(d));
       return std::nullopt;
     }
@@ -259,7 +256,7 @@ class Runner {
     }
     if (v.shape.size() != shape.size()) {
       report(Code::E704, tensor.span,
-             {{"x", x}, {"r", std::to_string(v.shape.size())}, {"k", std::to_string(shape.size())}});
+             {{"x", x}, {"r", counted(v.shape.size(), "dimension")}, {"k", std::to_string(shape.size())}});
       return std::nullopt;
     }
     if (v.shape != shape) {

@@ -171,11 +171,11 @@ TEST(Run, ArgumentsThatDoNotFit) {
   refused(program, Arguments().tensor("a", in(a), {2, 3}).dimension("N", 2), "E703", "argument b is missing");
   refused(program, Arguments(args).tensor("b", in(b), {2, 3}), "E705",
           "b: K is 3, the argument has 2 (with K = 3 from a)");
-  refused(program, Arguments(args).tensor("b", in(b), {6}), "E704", "b has 1 dimensions, expected 2");
+  refused(program, Arguments(args).tensor("b", in(b), {6}), "E704", "b has 1 dimension, expected 2");
   refused(program, Arguments(args).tensor("b", in(b), {3, 3}), "E705",
           "b: shape (3, 3) has 9 elements, the argument has 6");
   refused(program, Arguments(args).tensor("b", ConstView{b.data(), f32, {3, 2}, {1}}), "E704",
-          "b has 2 dimensions and 1 strides");
+          "b has 2 dimensions and 1 stride");
   refused(program, Arguments(args).tensor("b", ConstView{b.data(), Type("T"), {3, 2}}), "E106", "'T' is not a type");
   refused(program, Arguments(args).tensor("b", ConstView{nullptr, f32, {3, 2}}), "E703", "argument b is missing");
   refused(program, Arguments(args).tensor("b", ConstView{b.data(), f32, {3, 2}, {INT64_MAX, 1}}), "E710",
@@ -197,7 +197,7 @@ TEST(Run, OutputsThatDoNotFit) {
   std::vector<double> wide(4);
   refused(program, Arguments(args).output("c", std::span(wide), {2, 2}), "E709",
           "c: expected f32, the argument is f64");
-  refused(program, Arguments(args).output("c", std::span(c), {4}), "E704", "c has 1 dimensions, expected 2");
+  refused(program, Arguments(args).output("c", std::span(c), {4}), "E704", "c has 1 dimension, expected 2");
   refused(program, Arguments(args).output("c", std::span(big), {3, 3}), "E705",
           "c: its shape is (2, 2), the buffer has (3, 3)");
   refused(program, Arguments(args).output("c", std::span(big), {2, 2}), "E705",
