@@ -116,8 +116,8 @@ class Evaluator {
   Slot extreme(const Step& s, bool max);
   Slot position(const Step& s, bool max);
   Slot quantifier(const Step& s, bool all);
-  Real contracted(const SumParts& parts, double unit, double& largest);
-  Real taken_out(const SumParts& parts, Real x, double& largest);
+  Real contracted(const SumParts& parts, double& largest);
+  static bool exact_operand(const SumParts& parts, std::span<const Real> factors, int k);
 
   const Plan& plan_;
   const Memory& memory_;
@@ -126,6 +126,7 @@ class Evaluator {
   std::vector<Cache> caches_;
   std::pair<int64_t, int64_t> order_{0, 0};
   std::map<std::pair<const Node*, int>, Finding> findings_;
+  std::vector<Real> factors_, terms_;  // of the terms of contractions at hand
   int quiet_ = 0;        // evaluating a branch that is not taken, for its bound only
   bool failed_ = false;  // something was outside while quiet
 };

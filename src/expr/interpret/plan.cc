@@ -285,13 +285,18 @@ class Planner {
     }
     for (int k : {0, 1}) parts.computed[k] = c->computed[k] && c->rounds_to;
     for (const Contraction::Factor& f : c->factors) {
-      parts.factors[f.operand].push_back({step(f.value), f.inverse, f.hoisted});
+      parts.factors.push_back({step(f.value), f.operand, f.inverse, f.hoisted});
     }
-    parts.product = node->args[0]->op == Op::kMul && c->factors.size() == 2 && parts.factors[0].size() == 1 &&
-                    c->factors[0].value == node->args[0]->args[0] && c->factors[1].value == node->args[0]->args[1];
-    parts.simple = !c->rounds_to && std::ranges::count(c->factors, false, &Contraction::Factor::hoisted) <= 2;
+    postfix(node->args[0], parts.body);
     plan_.parts.push_back(std::move(parts));
     return &plan_.parts.back();
+  }
+
+  // The products, quotients and signs of a body, as contraction() takes them apart.
+  static void postfix(const NodePtr& node, std::vector<Op>& out) {
+    if (node->op != Op::kMul && node->op != Op::kDiv && node->op != Op::kNeg) return out.push_back(Op::kRead);
+    for (const NodePtr& arg : node->args) postfix(arg, out);
+    out.push_back(node->op);
   }
 
   const Program& program_;

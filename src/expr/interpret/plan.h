@@ -26,20 +26,20 @@ struct Range {
   bool limits_write = false; // … on the left of an update
 };
 
-struct SumParts {  // of a contraction: the factors of each side
+struct SumParts {  // of a contraction
   struct Factor {
     const Step* value;
+    int operand;
     bool inverse;
     bool hoisted;  // may be taken out of the sum, or of a block of it
   };
-  std::vector<Factor> factors[2];
+  std::vector<Factor> factors;  // as they stand in the body, left to right
+  std::vector<Op> body;         // how they stand there: postfix, kRead for the next factor
   bool computed[2] = {false, false};
-  bool product = false;  // the body is the product of the two sides as they are
-  bool simple = false;   // nothing is rounded, and only two factors stay
-  ScalarType type{};
-  double unit = 0;       // unit roundoff of the type that computed sides may be rounded to; 0: none
-  double underflow = 0;  // and its absolute error near zero
-  double largest = 0;    // and its largest number
+  ScalarType type{};            // what computed operands may be rounded to
+  double unit = 0;              // its unit roundoff; 0: no rounding
+  double underflow = 0;         // its absolute error near zero
+  double largest = 0;           // its largest number
 };
 
 struct Step {

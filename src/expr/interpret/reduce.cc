@@ -2,6 +2,7 @@
 // max the least, min the greatest, any false, all true, argmax -1.
 #include <fmt/format.h>
 
+#include <span>
 #include <utility>
 
 #include "expr/interpret/evaluator.h"
@@ -75,64 +76,64 @@ Evaluator::Slot Evaluator::reduce(const Step& s) {
   }
 }
 
-// The product of all factors, with what rounding the computed operands once to 16 bits may change. Factors may be
-// grouped and taken out in many ways, so a partial product may be as large as all factors above 1 together (`largest`).
-Real Evaluator::contracted(const SumParts& parts, double unit, double& largest) {
-  Real side[2];
-  double large[2] = {1, 1}, small = 1, taken[2] = {1, 1}, count = 0;
+// A term of a contraction as it is written, and what rounding the computed operands once to 16 bits may change. Factors
+// may be grouped and taken out in many ways, so a partial product may be as large as all factors above 1 together
+// (`largest`), and as small as all below 1.
+Real Evaluator::contracted(const SumParts& parts, double& largest) {
+  size_t first = factors_.size();  // a factor may hold a contraction of its own
+  double above[2] = {1, 1}, magnitude[2] = {1, 1}, taken[2] = {1, 1}, below = 1;
   bool hoists[2] = {false, false};
-  for (int k : {0, 1}) {
-    Real x{1, 0};
-    bool first = true;
-    for (const SumParts::Factor& f : parts.factors[k]) {
-      Real y = number(*f.value);
-      x = f.inverse ? divide(x, y, unit) : first ? y : multiply(x, y, unit);
-      first = false;
-      double high = std::fabs(y.v) + y.e, low = std::max(0.0, std::fabs(y.v) - y.e);
-      if (f.inverse) high = 1 / std::exchange(low, 1 / high);
-      large[k] *= std::max(1.0, high);
-      small *= std::min(1.0, low);
-      if (f.hoisted) taken[k] *= std::max(1.0, high);
-      hoists[k] |= f.hoisted;
-      ++count;
-    }
-    side[k] = x;
+  for (const SumParts::Factor& f : parts.factors) {
+    Real y = number(*f.value);
+    factors_.push_back(y);
+    double high = std::fabs(y.v) + y.e, low = std::max(0.0, std::fabs(y.v) - y.e);
+    if (f.inverse) high = 1 / std::exchange(low, 1 / high);
+    above[f.operand] *= std::max(1.0, high);
+    magnitude[f.operand] *= high;
+    below *= std::min(1.0, low);
+    if (f.hoisted) taken[f.operand] *= std::max(1.0, high);
+    hoists[f.operand] |= f.hoisted;
   }
-  Real out = multiply(side[0], side[1], unit);
+  std::span<const Real> factors(factors_.begin() + static_cast<ptrdiff_t>(first), factors_.end());
+  size_t next = 0;
+  terms_.clear();
+  for (Op op : parts.body) {
+    if (op == Op::kRead) {
+      terms_.push_back(factors[next++]);
+    } else if (op == Op::kNeg) {
+      terms_.back().v = -terms_.back().v;
+    } else {
+      Real right = terms_.back();
+      terms_.pop_back();
+      Real& left = terms_.back();
+      left = op == Op::kMul ? multiply(left, right, kSingle) : divide(left, right, kSingle);
+    }
+  }
+  Real out = terms_.back();
+  bool exact[2] = {!hoists[0] && exact_operand(parts, factors, 0), !hoists[1] && exact_operand(parts, factors, 1)};
+  factors_.resize(first);
   if (!std::isfinite(out.v)) return out;
-  largest = large[0] * large[1];
-  if (small < kLeastNormal) out.e += count * kHalfLeast * largest;
+  largest = above[0] * above[1];
+  if (below < kLeastNormal) out.e += static_cast<double>(parts.factors.size()) * kHalfLeast * largest;
   for (int k : {0, 1}) {
-    if (!parts.computed[k]) continue;
-    bool exact = !hoists[k] && side[k].e == 0 && round_to(parts.type, side[k].v) == side[k].v;
-    if (exact) continue;
-    double other = std::fabs(side[1 - k].v) + side[1 - k].e;
-    if (large[k] >= parts.largest) out.e = kInfinity;
-    out.e += (std::fabs(out.v) + out.e) * parts.unit + other * taken[k] * parts.underflow;
+    if (!parts.computed[k] || exact[k]) continue;
+    if (above[k] >= parts.largest) out.e = kInfinity;
+    out.e += (std::fabs(out.v) + out.e) * parts.unit + magnitude[1 - k] * taken[k] * parts.underflow;
   }
   if (std::isnan(out.e)) out.e = kInfinity;
   return out;
 }
 
-// A term x whose factors may be taken out: the rest may be larger or smaller than f32 has it, although x is not.
-Real Evaluator::taken_out(const SumParts& parts, Real x, double& largest) {
-  if (!std::isfinite(x.v) || unbounded(x)) return x;
-  double up = 1, down = 1;
-  for (const auto& side : parts.factors) {
-    for (const SumParts::Factor& f : side) {
-      if (!f.hoisted) continue;
-      Real y = number(*f.value);
-      double high = std::fabs(y.v) + y.e, low = std::fabs(y.v) - y.e;
-      if (!(low > 0)) return contracted(parts, kSingle, largest);
-      if (f.inverse) high = 1 / std::exchange(low, 1 / high);
-      up *= std::max(1.0, high);
-      down *= std::min(1.0, low);
-    }
+// Whole numbers, products of powers of two: what the 16-bit type holds is not changed.
+bool Evaluator::exact_operand(const SumParts& parts, std::span<const Real> factors, int k) {
+  if (!parts.computed[k]) return true;
+  double v = 1;
+  for (size_t i = 0; i < factors.size(); ++i) {
+    if (parts.factors[i].operand != k) continue;
+    if (factors[i].e > 0 || parts.factors[i].inverse) return false;
+    v *= factors[i].v;
   }
-  double most = std::fabs(x.v) + x.e;
-  largest = most / down;
-  if (most > 0 && std::fabs(x.v) - x.e < kLeastNormal * up) x.e += 4 * kHalfLeast * up;
-  return x;
+  return round_to(parts.type, v) == v;
 }
 
 Evaluator::Slot Evaluator::sum(const Step& s) {
@@ -154,17 +155,7 @@ Evaluator::Slot Evaluator::sum(const Step& s) {
   bool sure = loop(s, 0, [&] {
     if (!parts) return total.take(number(body));
     double largest = 0;
-    Real x;
-    if (parts->simple) {
-      x = taken_out(*parts, number(body), largest);
-    } else {
-      x = contracted(*parts, s.unit, largest);
-    }
-    if (!parts->product && !parts->simple) {
-      // The factors may as well be multiplied as written; and the value is that, whether bounds are asked for or not.
-      Real written = number(body);
-      x = {written.v, std::max(x.e, written.e)};
-    }
+    Real x = contracted(*parts, largest);
     total.take(x);
     total.allow(largest);
   });
