@@ -359,11 +359,7 @@ Evaluator::Slot Evaluator::within(const Step& s) {
     fill(*s.args[0], out);
     return out;
   }
-  report(Code::E802, *s.node, 1,
-         {{"t", within_name(*s.node)},
-          {"e", fmt::format("{} = {}", print(s.node->args[1]), at.v)},
-          {"lo", std::to_string(lo.v)},
-          {"hi", std::to_string(hi.v - 1)}});
+  outside_range(*s.node, within_name(*s.node), 1, at.v, lo.v, hi.v);
   return {};
 }
 
@@ -495,11 +491,7 @@ Evaluator::Slot Evaluator::local(const Step& s) {
       const Range& r = l.ranges[i];
       int64_t lo = r.lo ? integer(*r.lo).v : 0, hi = integer(*r.hi).v;
       if (key[i] < lo || key[i] >= hi) {
-        report(Code::E802, *s.node, static_cast<int>(i),
-               {{"t", s.node->name.str()},
-                {"e", fmt::format("{} = {}", print(s.node->args[i]), key[i])},
-                {"lo", std::to_string(lo)},
-                {"hi", std::to_string(hi - 1)}});
+        outside_range(*s.node, s.node->name.str(), i, key[i], lo, hi);
         return {};
       }
       slots_[r.slot] = key[i];
@@ -540,6 +532,15 @@ std::string Evaluator::where(const Node& node) const {
     out += fmt::format("{} = {}", plan_.program->indices[static_cast<size_t>(id)].str(), slots_[id]);
   }
   return out.empty() ? "every instance" : out;
+}
+
+// Apart from what calls it, whose frames stand on the stack many times.
+void Evaluator::outside_range(const Node& node, std::string name, size_t axis, int64_t at, int64_t lo, int64_t hi) {
+  report(Code::E802, node, static_cast<int>(axis),
+         {{"t", std::move(name)},
+          {"e", fmt::format("{} = {}", print(node.args[axis]), at)},
+          {"lo", std::to_string(lo)},
+          {"hi", std::to_string(hi - 1)}});
 }
 
 void Evaluator::report(Code code, const Node& node, int axis, std::initializer_list<Argument> arguments) {

@@ -96,6 +96,7 @@ class Evaluator {
   void grow(Cache& cache);
   Slot element(const Step& s, int64_t linear);
   Slot outside_read(const Step& s);
+  void outside_range(const Node& node, std::string name, size_t axis, int64_t at, int64_t lo, int64_t hi);
   Slot select(const Step& s);
   Slot cast(const Step& s);
   Real real_arithmetic(const Step& s);

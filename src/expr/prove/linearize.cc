@@ -58,7 +58,7 @@ bool ProofScope::reads_data(const NodePtr& node) {
   if (!added || it->second) return it->second;
   bool data = std::ranges::any_of(node->args, [&](const NodePtr& a) { return reads_data(a); });
   for (const Binder& b : node->binders) data = data || (b.lo && reads_data(b.lo)) || reads_data(b.hi);
-  if (node->op == Op::kLocal && !data) data = reads_data(program_.locals[static_cast<size_t>(node->id)].value);
+  if (node->op == Op::kLocal && !data) data = local_facts(node->id).data;
   return reads_data_[node.get()] = data;
 }
 
@@ -261,7 +261,7 @@ Linear ProofScope::read(const NodePtr& node) {
     return Linear::atom(a);
   }
   // Outside its range a local reads as 0. What holds here may not hold where the same read occurs again.
-  Interval range = local_interval(node->id);
+  Interval range = local_facts(node->id).interval;
   bool zero = (!range.lo || *range.lo <= 0) && (!range.hi || *range.hi >= 0);
   if (!zero) {
     bool inside = inside_domain(node, at);
@@ -289,25 +289,29 @@ bool ProofScope::inside_domain(const NodePtr& node, const std::vector<Linear>& a
   return inside;
 }
 
-// What a local of integers may be, wherever it is read inside its range. Earlier ones first: the recursion stays flat.
-Interval ProofScope::local_interval(int32_t local) {
-  LocalIntervals& known = *local_intervals_;
+// Of what a local of integers may be, wherever it is read inside its range, and whether data is in it. Earlier locals
+// first: each reads only earlier ones.
+const ProofScope::LocalFacts& ProofScope::local_facts(int32_t local) {
+  Locals& known = *locals_;
   for (size_t i = known.size(); i <= static_cast<size_t>(local); ++i) {
     const Local& l = program_.locals[i];
-    known.emplace_back();
-    if (l.kind != Kind::kInt) continue;
-    ProofScope inside(program_, binding_);
-    inside.local_intervals_ = local_intervals_;
-    for (const Binder& b : l.binders) inside.enter(b);
-    Interval range = inside.interval(inside.linear(l.value));
-    if (l.type) {
-      Interval type = type_interval(binding_.type(*l.type));
-      bool kept = type.lo && range.lo && range.hi && *range.lo >= *type.lo && *range.hi <= *type.hi;
-      if (type.lo && !kept) range = type;
+    LocalFacts facts;
+    facts.data = reads_data(l.value);
+    if (l.kind == Kind::kInt) {
+      ProofScope inside(program_, binding_);
+      inside.locals_ = locals_;
+      for (const Binder& b : l.binders) inside.enter(b);
+      facts.interval = inside.interval(inside.linear(l.value));
+      if (l.type) {
+        Interval type = type_interval(binding_.type(*l.type));
+        const Interval& have = facts.interval;
+        bool kept = type.lo && have.lo && have.hi && *have.lo >= *type.lo && *have.hi <= *type.hi;
+        if (type.lo && !kept) facts.interval = type;
+      }
     }
-    known[i] = range;
+    known.push_back(facts);
   }
-  return known[static_cast<size_t>(local)].value_or(Interval{});
+  return known[static_cast<size_t>(local)];
 }
 
 Linear ProofScope::opaque_operation(const NodePtr& node) {

@@ -85,7 +85,11 @@ class ProofScope {
     Atom atom;
     Linear lo, hi;
   };
-  using LocalIntervals = std::vector<std::optional<Interval>>;
+  struct LocalFacts {  // of a local, by its number; made in order, so that no chain of locals is a deep recursion
+    Interval interval;
+    bool data = false;
+  };
+  using Locals = std::vector<LocalFacts>;
 
   Atom opaque(const std::string& key, const Interval& interval, bool data);
   void narrow(Atom atom, const std::optional<std::pair<int64_t, int64_t>>& reach);
@@ -100,7 +104,7 @@ class ProofScope {
   Linear read(const NodePtr& node);
   bool inside_domain(const NodePtr& node, const std::vector<Linear>& at);
   Interval interval_of(const NodePtr& node, const std::vector<Linear>& forms);
-  Interval local_interval(int32_t local);
+  const LocalFacts& local_facts(int32_t local);
   bool reads_data(const NodePtr& node);
   bool complete(Witness& at, size_t index, int& tries) const;
   bool search(const Linear& goal, int depth);
@@ -116,7 +120,7 @@ class ProofScope {
   std::unordered_map<IndexId, Atom> current_;
   std::vector<Index> indices_;
   std::vector<Linear> facts_;
-  std::shared_ptr<LocalIntervals> local_intervals_ = std::make_shared<LocalIntervals>();
+  std::shared_ptr<Locals> locals_ = std::make_shared<Locals>();
   std::unordered_map<const Node*, bool> reads_data_;
   std::unordered_map<const Node*, std::vector<IndexId>> free_;
   size_t guards_ = 0;

@@ -139,20 +139,26 @@ TEST(Limits, ResultsThatDoNotFitAreRefused) {
 }
 
 TEST(Limits, DeepEvaluationIsRefusedAndNotAStackOverflow) {
-  auto chain = [](int n) {
+  auto chain = [](int n, const std::string& before, const std::string& after) {
     std::string body = "t0[i] = x[i]\n";
-    for (int k = 1; k <= n; ++k) body += "t" + std::to_string(k) + "[i] = (t" + std::to_string(k - 1) + "[i] if x[i] > 0 else 0)\n";
+    for (int k = 1; k <= n; ++k) body += "t" + std::to_string(k) + "[i < N] = " + before + "t" + std::to_string(k - 1) + "[i]" + after + "\n";
     return "kernel f(x: f64[N]) -> y: f64[N] { " + body + " y[i] = t" + std::to_string(n) + "[i] }";
   };
-  Call call(chain(4900), {{"N", 1}});
-  call.set("x", {1}).run({.threads = 2});
-  EXPECT_EQ(call.reals(), R{1});
-  Text deeper(chain(12000));
-  auto binding = bind(deeper.program(), request({{"N", 1}}));
-  float x = 1;
-  auto out = interpret(deeper.program(), *binding, {{&x}, {}});
-  ASSERT_FALSE(out);
-  EXPECT_EQ(codes(out.error()), "E113");
+  // Each local is two levels.
+  const std::pair<const char*, const char*> levels[] = {
+      {"(", " if x[i] > 0 else 0)"}, {"(sum[i < N] ", ")"}, {"(max[i < N] ", ")"}, {"max(", ", 0)"}, {"abs(", ")"}, {"pow(", ", 1)"}, {"f64(", ")"},
+      {"(prod[i < N] ", ")"},        {"(", " + 0)"}};
+  for (const auto& [before, after] : levels) {
+    Call call(chain(1450, before, after), {{"N", 1}});
+    call.set("x", {1}).run({.threads = 2});
+    EXPECT_EQ(call.reals(), R{1}) << before;
+    Text deeper(chain(2000, before, after));
+    auto binding = bind(deeper.program(), request({{"N", 1}}));
+    double x = 1;
+    auto out = interpret(deeper.program(), *binding, {{&x}, {}});
+    ASSERT_FALSE(out);
+    EXPECT_EQ(codes(out.error()), "E113");
+  }
 }
 
 }  // namespace

@@ -36,10 +36,10 @@ TEST(Locals, OutsideTheirRangeGiveZero) {
 
 TEST(Locals, ChainsOfThem) {
   std::string body = "t0[i] = x[i]\n";
-  for (int k = 1; k <= 2000; ++k) body += "t" + std::to_string(k) + "[i] = t" + std::to_string(k - 1) + "[i] + 1\n";
-  Call call("kernel f(x: f64[N]) -> y: f64[N] { " + body + " y[i] = t2000[i] }", {{"N", 2}});
+  for (int k = 1; k <= 1000; ++k) body += "t" + std::to_string(k) + "[i] = t" + std::to_string(k - 1) + "[i] + 1\n";
+  Call call("kernel f(x: f64[N]) -> y: f64[N] { " + body + " y[i] = t1000[i] }", {{"N", 2}});
   call.set("x", {1, 2}).run();
-  EXPECT_EQ(call.reals(), (R{2001, 2002}));
+  EXPECT_EQ(call.reals(), (R{1001, 1002}));
 }
 
 TEST(Within, ALocalOfAFunctionHasItsRange) {

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <regex>
+#include <set>
+#include <sstream>
 
 #include "base/text.h"
 #include "library_sizes.h"
@@ -18,14 +19,23 @@ uint64_t seed() {
   return given ? std::strtoull(given, nullptr, 0) : 20260802;
 }
 
+// Every `name = 7` and `name=7`.
+std::map<std::string, int64_t> assignments(std::string text) {
+  for (size_t at = 0; (at = text.find('=', at)) != std::string::npos; at += 3) text.replace(at, 1, " = ");
+  std::istringstream words(text);
+  std::map<std::string, int64_t> out;
+  std::string name, word;
+  while (words >> word) {
+    if (word == "=" && words >> word) out[name] = std::stoll(word);
+    name = word;
+  }
+  return out;
+}
+
 // "t[i + 1]: i = 5, r = 2 gives 7, …"
 std::map<std::string, int64_t> witness_of(const std::string& message) {
-  std::map<std::string, int64_t> out;
   std::string where = message.substr(message.rfind(": ") + 2);
-  where = where.substr(0, where.find(" gives "));
-  static const std::regex pair("(\\w+) = (-?\\d+)");
-  for (std::sregex_iterator it(where.begin(), where.end(), pair), end; it != end; ++it) out[(*it)[1]] = std::stoll((*it)[2]);
-  return out;
+  return assignments(where.substr(0, where.find(" gives ")));
 }
 
 std::string show(Proof p) { return p == Proof::kProved ? "proved" : p == Proof::kChecked ? "checked" : "refused"; }
@@ -182,10 +192,7 @@ TEST(Prover, DamagedKernelsAreNotProved) {
     lang::Unit unit = lang::load(source);
     ASSERT_EQ(unit.kernels.size(), 1u) << path;
     ASSERT_TRUE(unit.kernels[0].program) << path << render(unit.errors);
-    Dims dims;
-    std::string line(source->line(2));
-    static const std::regex pair("(\\w+)=(\\d+)");
-    for (std::sregex_iterator it(line.begin(), line.end(), pair), end; it != end; ++it) dims[(*it)[1]] = std::stoll((*it)[2]);
+    Dims dims = assignments(std::string(source->line(2)));
     auto sizes = bind(*unit.kernels[0].program, request(dims));
     ASSERT_TRUE(sizes) << path << render(sizes.error());
     Proofs proofs = prove(*unit.kernels[0].program, *sizes);
@@ -310,6 +317,16 @@ TEST(Prover, DeepExpressionsEnd) {
     }
     prove_text("kernel f(x: f32[N]) -> y: f32[N] { y[i] = x[" + e + "] }", {{"N", 4}});
   }
+}
+
+TEST(Prover, LongChainsOfLocalsEnd) {
+  std::string body = "t0[i < N] = i\n";
+  for (int k = 1; k <= 6000; ++k) {
+    std::string before = "t" + std::to_string(k - 1);
+    body += "t" + std::to_string(k) + "[i < max(" + before + "[0], N)] = " + before + "[i] ^ 1\n";
+  }
+  std::string report = prove_text("kernel f(x: f32[N]) -> y: f32[N] { " + body + " y[i < N] = x[t6000[i] & 3] }", {{"N", 4}});
+  EXPECT_NE(report.find("x/0 [t6000[i] & 3] proved"), std::string::npos);
 }
 
 }  // namespace
