@@ -50,6 +50,15 @@ std::optional<Rational> rational(const NodePtr& node, const Sizes& sizes) {
   }
 }
 
+// An exact division by zero is not whole, and no overflow.
+bool divides_by_zero(const NodePtr& node, const Sizes& sizes) {
+  if (node->op == Op::kDiv) {
+    auto by = rational(node->args[1], sizes);
+    if (by && by->num == 0) return true;
+  }
+  return std::ranges::any_of(node->args, [&](const NodePtr& a) { return divides_by_zero(a, sizes); });
+}
+
 class Solver {
  public:
   Solver(const Program& program, const Request& request) : program_(program), request_(request) {}
@@ -212,7 +221,15 @@ class Solver {
     auto negative = offset ? multiply(*offset, {-1, 1}) : std::nullopt;
     auto slope = one && negative ? add(*one, *negative) : std::nullopt;
     auto rest = negative ? add({have, 1}, *negative) : std::nullopt;
-    if (!slope || !rest || slope->num == 0) return no_solution(t.name.str() + "'s size decides nothing here");
+    if (!slope || !rest) {
+      if (divides_by_zero(size, sizes)) {
+        report(Code::E706, t.span, {{"y", t.name.str()}, {"e", print(size)}});
+      } else {
+        report(Code::E710, t.span, {{"e", print(size)}});
+      }
+      return std::nullopt;
+    }
+    if (slope->num == 0) return no_solution(t.name.str() + "'s size decides nothing here");
     auto value = divide(*rest, *slope);
     if (!value || value->den != 1) {
       std::string by = slope->den == 1 ? std::to_string(slope->num) : print(size);
@@ -243,9 +260,10 @@ class Solver {
         if (!known) continue;
         auto value = rational(t.shape[i], out_.sizes);
         std::string e = print(t.shape[i]);
-        if (!value) {
+        bool whole = value ? value->den == 1 && evaluate(t.shape[i], out_.sizes) : !divides_by_zero(t.shape[i], out_.sizes);
+        if (!value && whole) {
           report(Code::E710, t.span, {{"e", e}});
-        } else if (value->den != 1 || !evaluate(t.shape[i], out_.sizes)) {
+        } else if (!whole) {
           report(Code::E706, t.span, {{"y", t.name.str()}, {"e", e}});
         } else if (value->num < 0) {
           report(Code::E711, t.span, {{"e", t.name.str() + ": " + e}, {"v", std::to_string(value->num)}});

@@ -66,7 +66,9 @@ bool changes_within_block(const NodePtr& node, const std::set<IndexId>& bound) {
   return std::ranges::any_of(node->args, [&](const NodePtr& a) { return changes_within_block(a, bound); });
 }
 
+// A plain read, perhaps guarded: what is read stays as it is.
 bool plain(const Program& program, const NodePtr& node) {
+  if (node->op == Op::kSelect) return plain(program, node->args[0]) && plain(program, node->args[2]);
   if (node->op == Op::kLocal) return program.locals[node->id].type.has_value();
   return node->op == Op::kRead || node->op == Op::kCast || row(*node).family == Family::literal;
 }
@@ -146,6 +148,19 @@ std::optional<Contraction> contraction(const Program& program, const Binding& bi
   return out;
 }
 
+NodePtr operand(const Contraction& contraction, int k) {
+  NodePtr out;
+  for (const Contraction::Factor& f : contraction.factors) {
+    if (f.operand != k || f.hoisted) continue;
+    if (!out && !f.inverse) {
+      out = f.value;
+    } else {
+      out = make_op(f.inverse ? Op::kDiv : Op::kMul, {out ? out : make_integer(1), f.value}, {}, Kind::kReal);
+    }
+  }
+  return out;
+}
+
 Diagnostics rounding_remarks(const Program& program, const Binding& binding) {
   Diagnostics out;
   std::unordered_set<const Node*> seen;
@@ -155,11 +170,7 @@ Diagnostics rounding_remarks(const Program& program, const Binding& binding) {
       if (auto c = contraction(program, binding, node); c && c->rounds_to) {
         for (int k : {0, 1}) {
           if (!c->computed[k]) continue;
-          std::string text;
-          for (const Contraction::Factor& f : c->factors) {
-            if (f.operand == k && !f.hoisted) text += (text.empty() ? "" : f.inverse ? " / " : " * ") + print(f.value);
-          }
-          out.push_back(diagnose(Code::R2, node->span, {{"e", text}, {"t", std::string(quern::name(*c->rounds_to))}}));
+          out.push_back(diagnose(Code::R2, node->span, {{"e", print(operand(*c, k))}, {"t", std::string(quern::name(*c->rounds_to))}}));
         }
       }
     }

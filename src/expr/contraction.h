@@ -22,12 +22,15 @@ struct Contraction {
     bool hoisted = false; // doesn't change over the sum, or over a block of it
   };
   std::vector<Factor> factors;
-  std::array<bool, 2> computed{};     // operand k is neither a plain read nor a cast
+  std::array<bool, 2> computed{};     // operand k is neither a plain read, guarded or not, nor a cast
   std::optional<ScalarType> rounds_to;  // computed operands may be rounded once to it
 };
 
 // nullopt if `sum` (a kSum of a checked program) is none for these sizes.
 std::optional<Contraction> contraction(const Program& program, const Binding& binding, const NodePtr& sum);
+
+// Operand k as an expression, without what may be taken out and without its sign; null if nothing is left.
+NodePtr operand(const Contraction& contraction, int k);
 
 // R2 for every operand that may be rounded, R3 for updates whose order shows.
 Diagnostics rounding_remarks(const Program& program, const Binding& binding);

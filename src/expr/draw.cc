@@ -45,7 +45,7 @@ class Drawer : ScopeWalk {
     if (quern::row(type).bits == 32 && least_int(type) == 0 && !s.subscript) d.hi = int64_t{1} << 32;  // packed words
     if (!s.subscript && !s.ends) return d;
     constexpr int64_t kPlenty = 64;  // where nothing limits a range
-    int64_t hi = std::min(s.range.hi.value_or(kPlenty), greatest_int(type) - 1);
+    int64_t hi = std::min({s.range.hi.value_or(kPlenty), greatest_int(type), INT64_MAX - 1});
     d.lo = std::max(s.range.lo.value_or(0), least_int(type));
     d.hi = std::max(hi, d.lo - 1) + 1;
     if (s.ends) d.pattern = s.starts ? Draw::Pattern::kSortedStarts : Draw::Pattern::kLength;
@@ -70,8 +70,8 @@ class Drawer : ScopeWalk {
         auto limit = limits_.find(key);
         if (limit == limits_.end()) continue;
         // The index stays at or below its limit: hi - 1 <= limit, lo <= limit + 1.
-        int64_t most = limit->second + 1 - form.constant;
-        s.range = intersect(s.range, {std::nullopt, most});
+        Interval most = add(Interval{limit->second, limit->second}, Interval{1 - form.constant, 1 - form.constant});
+        s.range = intersect(s.range, {std::nullopt, most.hi});
       }
     };
     if (b.lo) ended_by(b.lo, true);
@@ -96,18 +96,18 @@ class Drawer : ScopeWalk {
       if (info.numerator && c == 1 && form.terms.size() == 1) {
         Linear numerator = *info.numerator;
         int64_t divisor = info.divisor;
-        int64_t first = lo - form.constant, last = hi - form.constant, top;
-        if (__builtin_mul_overflow(last + 1, divisor, &top)) continue;
-        limit(numerator, first * divisor, top - 1, scatter);
+        Interval whole = scale(add(Interval{lo, hi + 1}, Interval{-form.constant, -form.constant}), divisor);
+        if (whole.lo && whole.hi) limit(numerator, *whole.lo, *whole.hi - 1, scatter);
         continue;
       }
       if (c <= 0) continue;
       Linear rest = form;
       rest.terms.erase(atom);
       Interval others = scope_.interval(rest);
-      Interval own;
-      if (others.hi) own.hi = floor_divide(hi - *others.hi, c);
-      if (others.lo) own.lo = -floor_divide(*others.lo - lo, c);
+      // c x <= hi - others, c x >= lo - others
+      Interval own, above = add(Interval{hi, hi}, scale(others, -1)), below = add(others, Interval{-lo, -lo});
+      if (above.lo) own.hi = floor_divide(*above.lo, c);
+      if (below.lo && *below.lo > -INT64_MAX) own.lo = -floor_divide(*below.lo, c);
       if (info.tensor >= 0) {
         Seen& s = seen_[static_cast<size_t>(info.tensor)];
         s.subscript = true;

@@ -156,8 +156,8 @@ class Run {
     int64_t n = product(size);
     int64_t row = size.empty() ? 1 : std::max<int64_t>(size.back(), 1);
     int64_t run = std::max<int64_t>(1, n / (static_cast<int64_t>(threads_) * 32));
-    run = std::max((run + row - 1) / row * row, std::min<int64_t>(n, row));  // whole rows: neighbours share work
-    run = std::max<int64_t>(run, 1);
+    // Whole rows, whose elements share work, if there are enough of them for all threads.
+    if (n / row >= static_cast<int64_t>(threads_) * 4) run = (run + row - 1) / row * row;
     std::atomic<int64_t> next{0};
     auto work = [&] {
       Evaluator evaluator(plan_, memory_);

@@ -95,6 +95,12 @@ struct Program {
   const Dimension* find_dimension(Symbol name) const;
 };
 
+// The local of a function that a kWithin reads, as it was written.
+inline std::string within_name(const Node& node) {
+  std::string_view text = node.span.text();
+  return std::string(text.empty() ? "a local" : text.substr(0, text.find('[')));
+}
+
 // A checked program as a kernel of the notation again: functions expanded, every range explicit, indices renamed
 // where an inner one would hide an outer one. Checking it gives an equal program (a test).
 Kernel to_kernel(const Program& program);

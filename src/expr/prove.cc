@@ -52,9 +52,11 @@ class Prover : ScopeWalk {
     Linear form = scope_.linear(e);
     Linear below = add(form, lo, -1);                                  // e - lo >= 0
     Linear above = add(add(hi, Linear::number(1), -1), form, -1);      // hi - 1 - e >= 0
+    // The subscript itself may wrap: what is shown to be within [lo, hi) does not.
+    bool exact = scope_.fits(lo) && scope_.fits(hi);
     for (const Linear* goal : {&below, &above}) {
-      if (scope_.prove(*goal)) continue;
-      bool data = scope_.is_data(*goal);
+      if (exact && scope_.prove(*goal)) continue;
+      bool data = scope_.is_data(*goal) || scope_.is_data(form);
       place.data |= data;
       place.proof = std::max(place.proof, Proof::kChecked);
       ends_[key(p)] = scope_.interval(hi).hi ? std::to_string(*scope_.interval(hi).hi) : "its size";
@@ -67,24 +69,22 @@ class Prover : ScopeWalk {
   void refuse(SubscriptProof& place, const NodePtr& e, const Linear& goal, const Linear& form, const Linear& hi) {
     auto at = scope_.witness(goal);
     if (!at) return;
+    auto value = scope_.value_at(form, *at), size = scope_.value_at(hi, *at);
+    if (!value || !size) return;
     std::string where;
-    Linear value = form;
     for (const auto& [atom, v] : *at) {
+      if (!goal.terms.contains(atom) && !form.terms.contains(atom)) continue;
       if (!where.empty()) where += ", ";
       where += fmt::format("{} = {}", scope_.info(atom).name.str(), v);
-      auto term = value.terms.find(atom);
-      if (term == value.terms.end()) continue;
-      value = add(value, add(Linear::number(v), Linear::atom(atom), -1), term->second);
     }
     if (where.empty()) where = "it";
     place.proof = Proof::kRefused;
-    auto size = scope_.interval(hi);
     out_.errors.push_back(diagnose(Code::E306, e->span,
                                    {{"x", place.tensor.str()},
                                     {"e", place.text},
                                     {"witness", where},
-                                    {"v", std::to_string(value.constant)},
-                                    {"d", size.hi ? std::to_string(*size.hi) : "fewer"}}));
+                                    {"v", std::to_string(*value)},
+                                    {"d", std::to_string(*size)}}));
   }
 
   std::map<Key, SubscriptProof> places_;

@@ -30,7 +30,7 @@ struct Proofs {
   Diagnostics remarks;                     // R1: kept a check although no data is involved
 };
 
-// A dimension that `binding` has no size for is a symbol >= 0, as for `dyn`; nothing is refused because of it.
+// A dimension that `binding` has no size for is a symbol from 0 to 2^40, as for `dyn`; nothing is refused because of it.
 Proofs prove(const Program& program, const Binding& binding);
 
 }  // namespace quern::expr

@@ -19,7 +19,7 @@ rm -rf "$work"
 mv "$work/installed" "$work/moved"
 "$cmake" -S "$consumer" -B "$work/build" -D CMAKE_PREFIX_PATH="$work/moved" "$@"
 "$cmake" --build "$work/build"
-expect 'the consumer' "$version" "$("$work/build/consumer")"
+expect 'the consumer' "$version 14 14" "$("$work/build/consumer")"
 if [ -e "$build/bin/quern" ]; then
   expect 'quern --version' "quern $version" "$("$work/moved/bin/quern" --version)"
 fi

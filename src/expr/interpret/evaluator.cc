@@ -70,8 +70,7 @@ Real Evaluator::real(const Step& s) {
   if (s.op == Op::kRead) return read(s).real;
   return evaluate(s).real;
 }
-Int Evaluator::integer(const Step& s) {
-  if (s.op == Op::kIndex) return {slots_[static_cast<size_t>(s.target)], 0};
+Int Evaluator::other_integer(const Step& s) {
   if (s.op == Op::kInteger) return {s.integer, 0};
   if (s.family == Family::arithmetic) return whole_arithmetic(s);
   return evaluate(s).integer;
@@ -360,11 +359,11 @@ Evaluator::Slot Evaluator::within(const Step& s) {
     fill(*s.args[0], out);
     return out;
   }
-  report(Code::E802, *s.node, 0,
-         {{"t", print(s.node->args[0])},
-          {"e", std::to_string(at.v)},
+  report(Code::E802, *s.node, 1,
+         {{"t", within_name(*s.node)},
+          {"e", fmt::format("{} = {}", print(s.node->args[1]), at.v)},
           {"lo", std::to_string(lo.v)},
-          {"hi", std::to_string(hi.v)}});
+          {"hi", std::to_string(hi.v - 1)}});
   return {};
 }
 
@@ -372,10 +371,9 @@ Evaluator::Slot Evaluator::within(const Step& s) {
 
 Evaluator::Slot Evaluator::element(const Step& s, int64_t linear) {
   Slot out;
-  const Store& store = memory_.stores[static_cast<size_t>(s.target)];
-  auto at = static_cast<size_t>(linear);
-  bool result = plan_.program->tensors[static_cast<size_t>(s.target)].role == Role::kResult;
-  if (result) {
+  if (s.result) {
+    const Store& store = memory_.stores[static_cast<size_t>(s.target)];
+    auto at = static_cast<size_t>(linear);
     if (s.kind == Kind::kReal) {
       out.real = {store.real[at], store.bound.empty() ? 0 : store.bound[at]};
     } else if (s.kind == Kind::kInt) {
@@ -486,7 +484,10 @@ Evaluator::Slot Evaluator::local(const Step& s) {
   if (cache.capacity == 0) grow(cache);
   size_t p = place(cache, key);
   Slot out;
-  if (cache.valid[p] && std::equal(key, key + rank, cache.keys.data() + p * rank)) {
+  const int64_t* known = cache.keys.data() + p * rank;
+  bool hit = cache.valid[p];
+  for (size_t i = 0; i < rank && hit; ++i) hit = key[i] == known[i];
+  if (hit) {
     out = cache.values[p];
   } else {
     // Inside its range? Bounds may use the indices to the left.

@@ -43,7 +43,11 @@ class Evaluator {
   void at(int64_t update, int64_t instance) { order_ = {update, instance}; }
 
   Real real(const Step& s);
-  Int integer(const Step& s);
+  // Most subscripts are plain indices.
+  Int integer(const Step& s) {
+    if (s.op == Op::kIndex) return {slots_[static_cast<size_t>(s.target)], 0};
+    return other_integer(s);
+  }
   Bool boolean(const Step& s);
   Real number(const Step& s);  // integers converted
 
@@ -82,6 +86,7 @@ class Evaluator {
     std::vector<Slot> values;
   };
 
+  Int other_integer(const Step& s);
   void fill(const Step& s, Slot& into);
   const Slot& remembered(const Step& s);
   Slot evaluate(const Step& s);
@@ -112,6 +117,7 @@ class Evaluator {
   Slot position(const Step& s, bool max);
   Slot quantifier(const Step& s, bool all);
   Real contracted(const SumParts& parts, double unit, double& largest);
+  Real taken_out(const SumParts& parts, Real x, double& largest);
 
   const Plan& plan_;
   const Memory& memory_;

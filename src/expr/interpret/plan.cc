@@ -126,7 +126,10 @@ class Planner {
       for (const NodePtr& arg : node->args) s.args.push_back(step(arg));
     }
     s.family = row(s.op).family;
-    if (s.op == Op::kRead) s.shape = binding_.shapes[static_cast<size_t>(node->id)].data();
+    if (s.op == Op::kRead) {
+      s.shape = binding_.shapes[static_cast<size_t>(node->id)].data();
+      s.result = program_.tensors[static_cast<size_t>(node->id)].role == Role::kResult;
+    }
     fold(s);
     for (const Step* arg : s.args) s.depth = std::max(s.depth, arg->depth + 1);
     for (const Range& r : s.ranges) s.depth = std::max({s.depth, r.hi->depth + 1, r.lo ? r.lo->depth + 1 : 0});
@@ -275,6 +278,7 @@ class Planner {
     if (!c->rounds_to && !hoists) return nullptr;
     SumParts parts;
     if (c->rounds_to) {
+      parts.type = *c->rounds_to;
       parts.unit = unit_roundoff(*c->rounds_to);
       parts.underflow = underflow_error(*c->rounds_to);
       parts.largest = largest(*c->rounds_to);
@@ -285,6 +289,7 @@ class Planner {
     }
     parts.product = node->args[0]->op == Op::kMul && c->factors.size() == 2 && parts.factors[0].size() == 1 &&
                     c->factors[0].value == node->args[0]->args[0] && c->factors[1].value == node->args[0]->args[1];
+    parts.simple = !c->rounds_to && std::ranges::count(c->factors, false, &Contraction::Factor::hoisted) <= 2;
     plan_.parts.push_back(std::move(parts));
     return &plan_.parts.back();
   }

@@ -35,6 +35,8 @@ struct SumParts {  // of a contraction: the factors of each side
   std::vector<Factor> factors[2];
   bool computed[2] = {false, false};
   bool product = false;  // the body is the product of the two sides as they are
+  bool simple = false;   // nothing is rounded, and only two factors stay
+  ScalarType type{};
   double unit = 0;       // unit roundoff of the type that computed sides may be rounded to; 0: none
   double underflow = 0;  // and its absolute error near zero
   double largest = 0;    // and its largest number
@@ -51,6 +53,7 @@ struct Step {
   int memo = -1;
   int target = -1;            // slot, tensor or local
   const int64_t* shape = nullptr;  // of the tensor that is read
+  bool result = false;        // which is a result
   union {
     int64_t integer = 0;
     double real;

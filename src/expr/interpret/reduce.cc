@@ -80,6 +80,7 @@ Evaluator::Slot Evaluator::reduce(const Step& s) {
 Real Evaluator::contracted(const SumParts& parts, double unit, double& largest) {
   Real side[2];
   double large[2] = {1, 1}, small = 1, taken[2] = {1, 1}, count = 0;
+  bool hoists[2] = {false, false};
   for (int k : {0, 1}) {
     Real x{1, 0};
     bool first = true;
@@ -92,6 +93,7 @@ Real Evaluator::contracted(const SumParts& parts, double unit, double& largest) 
       large[k] *= std::max(1.0, high);
       small *= std::min(1.0, low);
       if (f.hoisted) taken[k] *= std::max(1.0, high);
+      hoists[k] |= f.hoisted;
       ++count;
     }
     side[k] = x;
@@ -102,12 +104,35 @@ Real Evaluator::contracted(const SumParts& parts, double unit, double& largest) 
   if (small < kLeastNormal) out.e += count * kHalfLeast * largest;
   for (int k : {0, 1}) {
     if (!parts.computed[k]) continue;
+    bool exact = !hoists[k] && side[k].e == 0 && round_to(parts.type, side[k].v) == side[k].v;
+    if (exact) continue;
     double other = std::fabs(side[1 - k].v) + side[1 - k].e;
     if (large[k] >= parts.largest) out.e = kInfinity;
     out.e += (std::fabs(out.v) + out.e) * parts.unit + other * taken[k] * parts.underflow;
   }
   if (std::isnan(out.e)) out.e = kInfinity;
   return out;
+}
+
+// A term x whose factors may be taken out: the rest may be larger or smaller than f32 has it, although x is not.
+Real Evaluator::taken_out(const SumParts& parts, Real x, double& largest) {
+  if (!std::isfinite(x.v) || unbounded(x)) return x;
+  double up = 1, down = 1;
+  for (const auto& side : parts.factors) {
+    for (const SumParts::Factor& f : side) {
+      if (!f.hoisted) continue;
+      Real y = number(*f.value);
+      double high = std::fabs(y.v) + y.e, low = std::fabs(y.v) - y.e;
+      if (!(low > 0)) return contracted(parts, kSingle, largest);
+      if (f.inverse) high = 1 / std::exchange(low, 1 / high);
+      up *= std::max(1.0, high);
+      down *= std::min(1.0, low);
+    }
+  }
+  double most = std::fabs(x.v) + x.e;
+  largest = most / down;
+  if (most > 0 && std::fabs(x.v) - x.e < kLeastNormal * up) x.e += 4 * kHalfLeast * up;
+  return x;
 }
 
 Evaluator::Slot Evaluator::sum(const Step& s) {
@@ -129,8 +154,13 @@ Evaluator::Slot Evaluator::sum(const Step& s) {
   bool sure = loop(s, 0, [&] {
     if (!parts) return total.take(number(body));
     double largest = 0;
-    Real x = contracted(*parts, s.unit, largest);
-    if (!parts->product) {
+    Real x;
+    if (parts->simple) {
+      x = taken_out(*parts, number(body), largest);
+    } else {
+      x = contracted(*parts, s.unit, largest);
+    }
+    if (!parts->product && !parts->simple) {
       // The factors may as well be multiplied as written; and the value is that, whether bounds are asked for or not.
       Real written = number(body);
       x = {written.v, std::max(x.e, written.e)};

@@ -1,7 +1,10 @@
 // Integer expressions as linear forms: what is linear stays, everything else becomes an atom with an interval.
 #include <algorithm>
+#include <climits>
+#include <utility>
 
 #include "expr/prove/scope.h"
+#include "expr/substitute.h"
 
 namespace quern::expr {
 namespace {
@@ -21,10 +24,10 @@ std::optional<int64_t> power_above(int64_t x) {
   return p;
 }
 
-// Does any value in it come from a tensor or a scalar?
-bool reads_data(const NodePtr& node) {
-  if (row(*node).family == Family::read) return true;
-  return std::ranges::any_of(node->args, reads_data);
+int64_t clamp_product(int64_t a, int64_t b) {
+  int64_t out;
+  if (!__builtin_mul_overflow(a, b, &out)) return out;
+  return (a < 0) == (b < 0) ? INT64_MAX : INT64_MIN;
 }
 
 }  // namespace
@@ -35,9 +38,28 @@ Atom ProofScope::opaque(const std::string& key, const Interval& interval, bool d
     AtomInfo info;
     info.interval = interval;
     info.data = data;
+    info.least = interval.lo.value_or(INT64_MIN);
+    info.most = interval.hi.value_or(INT64_MAX);
     atoms_.push_back(std::move(info));
   }
   return it->second;
+}
+
+void ProofScope::narrow(Atom atom, const std::optional<std::pair<int64_t, int64_t>>& reach) {
+  if (!reach) return;
+  AtomInfo& info = atoms_[static_cast<size_t>(atom)];
+  info.least = std::max(info.least, reach->first);
+  info.most = std::min(info.most, reach->second);
+}
+
+// Does any value in it come from a tensor or a scalar?
+bool ProofScope::reads_data(const NodePtr& node) {
+  auto [it, added] = reads_data_.try_emplace(node.get(), node->op == Op::kRead);
+  if (!added || it->second) return it->second;
+  bool data = std::ranges::any_of(node->args, [&](const NodePtr& a) { return reads_data(a); });
+  for (const Binder& b : node->binders) data = data || (b.lo && reads_data(b.lo)) || reads_data(b.hi);
+  if (node->op == Op::kLocal && !data) data = reads_data(program_.locals[static_cast<size_t>(node->id)].value);
+  return reads_data_[node.get()] = data;
 }
 
 Linear ProofScope::linear(const NodePtr& node) {
@@ -51,33 +73,19 @@ Linear ProofScope::linear(const NodePtr& node) {
     case Op::kDimension: {
       auto it = binding_.sizes.find(node->name);
       if (it != binding_.sizes.end()) return Linear::number(it->second);
-      return Linear::atom(opaque("dim " + node->name.str(), {0, std::nullopt}, false));
+      Atom size = opaque("dim " + node->name.str(), {0, std::nullopt}, false);
+      narrow(size, std::pair(int64_t{0}, kLargestSymbol));
+      return Linear::atom(size);
     }
     case Op::kAdd: return add(linear(node->args[0]), linear(node->args[1]));
     case Op::kSub: return add(linear(node->args[0]), linear(node->args[1]), -1);
     case Op::kNeg: return scale(linear(node->args[0]), -1);
-    case Op::kMul: {
-      Linear a = linear(node->args[0]), b = linear(node->args[1]);
-      if (a.is_number()) return scale(b, a.constant);
-      if (b.is_number()) return scale(a, b.constant);
-      std::string x = a.key(), y = b.key();
-      if (y < x) std::swap(x, y);
-      return Linear::atom(opaque("(" + x + ")*(" + y + ")", multiply(interval(a), interval(b)), is_data(a) || is_data(b)));
-    }
+    case Op::kMul: return product(linear(node->args[0]), linear(node->args[1]));
     case Op::kDiv:  // exact, in bounds that are dimensions
     case Op::kFloorDiv:
-    case Op::kMod: {
-      Linear a = linear(node->args[0]), b = linear(node->args[1]);
-      if (!b.is_number() || b.constant <= 0) return opaque_operation(node);
-      return node->op == Op::kMod ? remainder(a, b.constant) : quotient(a, b.constant);
-    }
+    case Op::kMod:
     case Op::kShl:
-    case Op::kShr: {
-      Linear a = linear(node->args[0]), b = linear(node->args[1]);
-      if (!b.is_number() || b.constant < 0 || b.constant > 62) return opaque_operation(node);
-      int64_t power = int64_t{1} << b.constant;
-      return node->op == Op::kShl ? scale(a, power) : quotient(a, power);
-    }
+    case Op::kShr: return division(node);
     case Op::kMaxOf:
     case Op::kMinOf: return extremum(node);
     case Op::kRead:
@@ -88,13 +96,48 @@ Linear ProofScope::linear(const NodePtr& node) {
       if (node->args[0]->kind == Kind::kInt) {
         Linear a = linear(node->args[0]);
         Interval have = interval(a);
-        bool fits = (!range.lo && !range.hi) || (have.lo && have.hi && *have.lo >= *range.lo && *have.hi <= *range.hi);
-        if (fits) return a;
+        bool kept = (!range.lo && !range.hi) || (have.lo && have.hi && *have.lo >= *range.lo && *have.hi <= *range.hi);
+        if (kept) return a;
       }
-      return opaque_operation(node);
+      return opaque_operation(node, {});
     }
     default: return opaque_operation(node);
   }
+}
+
+Linear ProofScope::product(const Linear& a, const Linear& b) {
+  if (a.is_number()) return scale(b, a.constant);
+  if (b.is_number()) return scale(a, b.constant);
+  std::string x = a.key(), y = b.key();
+  if (y < x) std::swap(x, y);
+  auto p = reach(a), q = reach(b);
+  // The interval is that of the exact product, which has to have 64 bits.
+  bool exact = p && q;
+  int64_t least = INT64_MAX, most = INT64_MIN, corner;
+  if (exact) {
+    for (int64_t u : {p->first, p->second}) {
+      for (int64_t v : {q->first, q->second}) {
+        exact &= !__builtin_mul_overflow(u, v, &corner);
+        least = std::min(least, clamp_product(u, v));
+        most = std::max(most, clamp_product(u, v));
+      }
+    }
+  }
+  Interval range = exact ? multiply(interval(a), interval(b)) : Interval{};
+  Atom atom = opaque("(" + x + ")*(" + y + ")", range, is_data(a) || is_data(b));
+  if (exact) narrow(atom, std::pair(least, most));
+  return Linear::atom(atom);
+}
+
+// `//`, `%` and shifts by a number are linear with facts; of a form that may wrap, or by anything else, they are not.
+Linear ProofScope::division(const NodePtr& node) {
+  Linear a = linear(node->args[0]), b = linear(node->args[1]);
+  bool shift = node->op == Op::kShl || node->op == Op::kShr;
+  if (!b.is_number() || (shift ? b.constant < 0 || b.constant > 62 : b.constant <= 0)) return opaque_operation(node, {a, b});
+  int64_t by = shift ? int64_t{1} << b.constant : b.constant;
+  if (node->op == Op::kShl) return scale(a, by);
+  if (!fits(a)) return opaque_operation(node, {a, b});
+  return node->op == Op::kMod ? remainder(a, by) : quotient(a, by);
 }
 
 Linear ProofScope::linear_with(const NodePtr& node, const std::vector<std::pair<IndexId, Linear>>& values) {
@@ -152,6 +195,7 @@ Linear ProofScope::quotient(const Linear& a, int64_t c) {
     info.facts.push_back(add(add(cq, Linear::number(c - 1)), rest, -1));    // c q + c - 1 - e >= 0
   }
   info.interval = intersect(info.interval, range);
+  if (auto r = reach(rest)) narrow(q, std::pair(floor_divide(r->first, c), floor_divide(r->second, c)));
   return add(out, Linear::atom(q));
 }
 
@@ -173,9 +217,10 @@ Linear ProofScope::extremum(const NodePtr& node) {
   std::string key = node->op == Op::kMaxOf ? "max" : "min";
   std::vector<Linear> forms;
   Interval range;
-  bool data = false;
+  bool data = false, exact = true;
   for (size_t i = 0; i < node->args.size(); ++i) {
     forms.push_back(linear(node->args[i]));
+    exact &= fits(forms.back());
     key += "(" + forms.back().key() + ")";
     data |= is_data(forms.back());
     Interval one = interval(forms.back());
@@ -190,85 +235,136 @@ Linear ProofScope::extremum(const NodePtr& node) {
   }
   Atom a = opaque(key, range, data);
   AtomInfo& info = atoms_[a];
-  if (info.facts.empty()) {
+  if (exact && info.facts.empty()) {
     int64_t sign = node->op == Op::kMaxOf ? 1 : -1;
-    for (const Linear& f : forms) info.facts.push_back(add(scale(Linear::atom(a), sign), f, -sign));
+    for (const Linear& f : forms) {
+      info.facts.push_back(add(scale(Linear::atom(a), sign), f, -sign));
+      info.alternatives.push_back({f, {}});
+    }
   }
   return Linear::atom(a);
 }
 
 Linear ProofScope::read(const NodePtr& node) {
   std::string key = (node->op == Op::kRead ? "read" : "local") + std::to_string(node->id);
-  bool data = node->op == Op::kRead;
-  for (const NodePtr& arg : node->args) {
-    Linear f = linear(arg);
-    key += "[" + f.key() + "]";
-    data |= is_data(f);
-  }
-  Interval range;
-  if (node->op == Op::kRead) {
-    range = type_interval(binding_.type(program_.tensors[node->id].type));
-  } else {
-    range = local_interval(node->id);
-    data |= reads_data(program_.locals[node->id].value);
-  }
-  Atom a = opaque(key, range, data);
-  if (node->op == Op::kRead) atoms_[a].tensor = node->id;
-  return Linear::atom(a);
-}
-
-// What a local of integers may be, wherever it is read.
-Interval ProofScope::local_interval(int32_t local) {
-  auto known = local_intervals_.find(local);
-  if (known != local_intervals_.end()) return known->second;
-  const Local& l = program_.locals[local];
-  ProofScope inside(program_, binding_);
-  inside.local_intervals_ = local_intervals_;
-  for (const Binder& b : l.binders) inside.enter(b);
-  Interval range = inside.interval(inside.linear(l.value));
-  if (l.type) {
-    Interval type = type_interval(binding_.type(*l.type));
-    bool fits = type.lo && range.lo && range.hi && *range.lo >= *type.lo && *range.hi <= *type.hi;
-    if (type.lo && !fits) range = type;
-  }
-  local_intervals_[local] = range;
-  return range;
-}
-
-Linear ProofScope::opaque_operation(const NodePtr& node) {
-  // The same operation on the same forms is the same atom; anything with binders is one by itself.
-  std::string key = "op" + std::to_string(static_cast<int>(node->op));
   bool data = reads_data(node);
-  if (!node->binders.empty() || row(*node).family == Family::select || node->op == Op::kCast) {
-    key += "@" + std::to_string(reinterpret_cast<uintptr_t>(node.get())) + "/" + std::to_string(indices_.size());
-    for (const Index& i : indices_) key += "," + std::to_string(i.atom);
-  } else {
-    for (const NodePtr& arg : node->args) {
-      if (arg->kind != Kind::kInt) continue;
-      Linear f = linear(arg);
-      key += "(" + f.key() + ")";
-      data |= is_data(f);
-    }
+  std::vector<Linear> at;
+  for (const NodePtr& arg : node->args) {
+    at.push_back(linear(arg));
+    key += "[" + at.back().key() + "]";
+    data |= is_data(at.back());
   }
-  Interval range = interval_of(node);
+  if (auto known = by_key_.find(key); known != by_key_.end()) return Linear::atom(known->second);
+  if (node->op == Op::kRead) {
+    Atom a = opaque(key, type_interval(binding_.type(program_.tensors[static_cast<size_t>(node->id)].type)), data);
+    atoms_[static_cast<size_t>(a)].tensor = node->id;
+    return Linear::atom(a);
+  }
+  // Outside its range a local reads as 0. What holds here may not hold where the same read occurs again.
+  Interval range = local_interval(node->id);
+  bool zero = (!range.lo || *range.lo <= 0) && (!range.hi || *range.hi >= 0);
+  if (!zero) {
+    bool inside = inside_domain(node, at);
+    key += inside ? " inside" : " anywhere";
+    if (!inside) range = hull(range, {0, 0});
+  }
   return Linear::atom(opaque(key, range, data));
 }
 
-// Intervals of what is not linear.
-Interval ProofScope::interval_of(const NodePtr& node) {
-  auto of = [&](size_t i) { return interval(linear(node->args[i])); };
-  switch (node->op) {
-    case Op::kSelect: {
-      if (node->kind != Kind::kInt) return {};
-      Mark outside = mark();
-      assume(node->args[1], true);
-      Interval a = of(0);
-      restore(outside);
-      assume(node->args[1], false);
-      Interval b = of(2);
-      restore(outside);
-      return hull(a, b);
+// Are the subscripts of a local within its range here?
+bool ProofScope::inside_domain(const NodePtr& node, const std::vector<Linear>& at) {
+  constexpr int kNested = 4;  // ranges of locals that depend on locals that …
+  if (domains_ >= kNested) return false;
+  ++domains_;
+  const Local& l = program_.locals[static_cast<size_t>(node->id)];
+  std::vector<std::pair<IndexId, Linear>> here;
+  bool inside = true;
+  for (size_t i = 0; i < at.size() && inside; ++i) {
+    const Binder& b = l.binders[i];
+    Linear lo = b.lo ? linear_with(b.lo, here) : Linear::number(0), hi = linear_with(b.hi, here);
+    inside = fits(lo) && fits(hi) && prove(add(at[i], lo, -1)) && prove(add(add(hi, Linear::number(1), -1), at[i], -1));
+    here.emplace_back(b.id, at[i]);
+  }
+  --domains_;
+  return inside;
+}
+
+// What a local of integers may be, wherever it is read inside its range. Earlier ones first: the recursion stays flat.
+Interval ProofScope::local_interval(int32_t local) {
+  LocalIntervals& known = *local_intervals_;
+  for (size_t i = known.size(); i <= static_cast<size_t>(local); ++i) {
+    const Local& l = program_.locals[i];
+    known.emplace_back();
+    if (l.kind != Kind::kInt) continue;
+    ProofScope inside(program_, binding_);
+    inside.local_intervals_ = local_intervals_;
+    for (const Binder& b : l.binders) inside.enter(b);
+    Interval range = inside.interval(inside.linear(l.value));
+    if (l.type) {
+      Interval type = type_interval(binding_.type(*l.type));
+      bool kept = type.lo && range.lo && range.hi && *range.lo >= *type.lo && *range.hi <= *type.hi;
+      if (type.lo && !kept) range = type;
     }
+    known[i] = range;
+  }
+  return known[static_cast<size_t>(local)].value_or(Interval{});
+}
+
+Linear ProofScope::opaque_operation(const NodePtr& node) {
+  std::vector<Linear> forms;
+  if (node->binders.empty()) {
+    for (const NodePtr& arg : node->args) forms.push_back(arg->kind == Kind::kInt ? linear(arg) : Linear{});
+  }
+  return opaque_operation(node, forms);
+}
+
+// The same operation on the same forms is the same atom; what has binders, conditions or reals in it is one by itself,
+// the same for the same values of its indices.
+Linear ProofScope::opaque_operation(const NodePtr& node, const std::vector<Linear>& forms) {
+  std::string key = "op" + std::to_string(static_cast<int>(node->op));
+  bool data = reads_data(node);
+  bool same_forms = node->binders.empty() && row(*node).family != Family::select && node->op != Op::kCast;
+  for (const NodePtr& arg : node->args) same_forms &= arg->kind == Kind::kInt;
+  for (const Linear& f : forms) data |= is_data(f);
+  if (same_forms) {
+    for (const Linear& f : forms) key += "(" + f.key() + ")";
+  } else {
+    auto [ids, added] = free_.try_emplace(node.get());
+    if (added) ids->second = free_indices(node);
+    key += "@" + std::to_string(reinterpret_cast<uintptr_t>(node.get()));
+    for (IndexId id : ids->second) {
+      auto atom = current_.find(id);
+      key += "," + std::to_string(atom == current_.end() ? -1 : atom->second);
+      data |= atom != current_.end() && atoms_[static_cast<size_t>(atom->second)].data;
+    }
+  }
+  Atom a = opaque(key, interval_of(node, forms), data);
+  if (node->op == Op::kSelect && node->kind == Kind::kInt && atoms_[static_cast<size_t>(a)].alternatives.empty()) {
+    atoms_[static_cast<size_t>(a)].alternatives = branches(node, forms);
+  }
+  return Linear::atom(a);
+}
+
+// Both branches, each with what its condition says.
+std::vector<AtomInfo::Alternative> ProofScope::branches(const NodePtr& select, const std::vector<Linear>& forms) {
+  std::vector<AtomInfo::Alternative> out;
+  if (!fits(forms[0]) || !fits(forms[2])) return out;
+  Mark outside = mark();
+  int domains = std::exchange(domains_, INT_MAX);  // the same `if` may occur where a local is read outside its range
+  for (size_t branch : {0, 2}) {
+    assume(select->args[1], branch == 0);
+    out.push_back({forms[branch], {facts_.begin() + static_cast<ptrdiff_t>(outside.facts), facts_.end()}});
+    restore(outside);
+  }
+  domains_ = domains;
+  return out;
+}
+
+// Intervals of what is not linear.
+Interval ProofScope::interval_of(const NodePtr& node, const std::vector<Linear>& forms) {
+  auto of = [&](size_t i) { return i < forms.size() ? interval(forms[i]) : Interval{}; };
+  switch (node->op) {
+    case Op::kSelect: return node->kind == Kind::kInt ? hull(of(0), of(2)) : Interval{};
     case Op::kDiv:
     case Op::kFloorDiv: {
       Interval a = of(0), b = of(1);
@@ -309,10 +405,11 @@ Interval ProofScope::interval_of(const NodePtr& node) {
       const Binder& b = node->binders[0];
       Interval lo = b.lo ? interval(linear(b.lo)) : Interval{0, 0}, hi = interval(linear(b.hi));
       Interval range{lo.lo, hi.hi ? std::optional(*hi.hi - 1) : std::nullopt};
-      return hull(range, {-1, -1});  // -1 over nothing
+      bool some = lo.hi && hi.lo && *lo.hi < *hi.lo;
+      return some ? range : hull(range, {-1, -1});  // -1 over nothing
     }
     case Op::kRandomBits: return {0, (int64_t{1} << 32) - 1};
-    case Op::kWithin: return of(0);
+    case Op::kWithin: return hull(of(0), {0, 0});  // outside it is 0
     case Op::kFloor:
     case Op::kCeil:
     case Op::kRound: return node->kind == Kind::kInt ? of(0) : Interval{};

@@ -20,6 +20,10 @@ void ProofScope::restore(const Mark& m) {
   }
 }
 
+void ProofScope::learn(Linear fact, bool valid) {
+  if (valid && fact.valid) facts_.push_back(std::move(fact));
+}
+
 void ProofScope::enter(const Binder& b) {
   Linear lo = b.lo ? linear(b.lo) : Linear::number(0);
   Linear hi = linear(b.hi);
@@ -29,22 +33,25 @@ void ProofScope::enter(const Binder& b) {
   info.name = b.name;
   info.interval.lo = interval(lo).lo;
   if (auto end = interval(hi).hi; end && *end > INT64_MIN) info.interval.hi = *end - 1;
+  auto first = reach(lo), last = reach(hi);
+  if (first) info.least = first->first;
+  if (last && last->second > INT64_MIN) info.most = last->second - 1;
   info.data = is_data(lo) || is_data(hi);
   if (info.interval.lo && info.interval.hi && *info.interval.lo > *info.interval.hi) ++empty_;
   atoms_.push_back(std::move(info));
   auto outer = current_.find(b.id);
-  indices_.push_back({b.id, outer == current_.end() ? -1 : outer->second, atom});
+  indices_.push_back({b.id, outer == current_.end() ? -1 : outer->second, atom, lo, hi});
   current_[b.id] = atom;
   Linear n = Linear::atom(atom);
-  facts_.push_back(add(n, lo, -1));                               // n - lo >= 0
-  facts_.push_back(add(add(hi, Linear::number(1), -1), n, -1));   // hi - 1 - n >= 0
+  learn(add(n, lo, -1), first.has_value());                              // n - lo >= 0
+  learn(add(add(hi, Linear::number(1), -1), n, -1), last.has_value());   // hi - 1 - n >= 0
 }
 
 void ProofScope::assume(const NodePtr& c, bool holds) {
   ++guards_;
   auto fact = [&](const NodePtr& large, const NodePtr& small, int64_t gap) {  // large - small - gap >= 0
-    Linear f = add(linear(large), linear(small), -1);
-    facts_.push_back(add(f, Linear::number(gap), -1));
+    Linear a = linear(large), b = linear(small);
+    learn(add(add(a, b, -1), Linear::number(gap), -1), fits(a) && fits(b));
   };
   switch (c->op) {
     case Op::kNot: return assume(c->args[0], !holds);
@@ -71,6 +78,11 @@ void ProofScope::assume(const NodePtr& c, bool holds) {
       if ((c->op == Op::kEq) == holds) {
         fact(a, b, 0);
         fact(b, a, 0);
+      } else {
+        // What is not negative and not zero is at least one.
+        Interval apart = interval(add(linear(a), linear(b), -1));
+        if (apart.lo == 0) fact(a, b, 1);
+        if (apart.hi == 0) fact(b, a, 1);
       }
       return;
     default: return;
@@ -78,10 +90,23 @@ void ProofScope::assume(const NodePtr& c, bool holds) {
 }
 
 Interval ProofScope::interval(const Linear& form) const {
-  if (!form.valid) return {};
+  if (!fits(form)) return {};
   Interval out{form.constant, form.constant};
   for (const auto& [atom, c] : form.terms) out = add(out, scale(atoms_[atom].interval, c));
   return out;
+}
+
+std::optional<std::pair<int64_t, int64_t>> ProofScope::reach(const Linear& form) const {
+  if (!form.valid) return std::nullopt;
+  int64_t lo = form.constant, hi = form.constant, a, b;
+  for (const auto& [atom, c] : form.terms) {
+    const AtomInfo& info = atoms_[static_cast<size_t>(atom)];
+    if (__builtin_mul_overflow(c, c > 0 ? info.least : info.most, &a) || __builtin_add_overflow(lo, a, &lo) ||
+        __builtin_mul_overflow(c, c > 0 ? info.most : info.least, &b) || __builtin_add_overflow(hi, b, &hi)) {
+      return std::nullopt;
+    }
+  }
+  return std::pair(lo, hi);
 }
 
 bool ProofScope::is_data(const Linear& form) const {
@@ -102,6 +127,9 @@ bool ProofScope::search(const Linear& goal, int depth) {
   if (!goal.valid || --steps_ < 0) return false;
   auto low = interval(goal).lo;
   if (low && *low >= 0) return true;
+  for (const auto& [atom, c] : goal.terms) {
+    if (!atoms_[static_cast<size_t>(atom)].alternatives.empty() && search_alternatives(goal, atom, depth)) return true;
+  }
   const AtomInfo* quotient = nullptr;
   Atom which = -1;
   int count = 0;
@@ -123,15 +151,29 @@ bool ProofScope::search(const Linear& goal, int depth) {
   }
   if (depth == 0) return false;
   // Only a fact that takes away one of the goal's own terms can help.
-  std::vector<const Linear*> facts;
+  std::vector<Linear> facts;
   gather(goal, facts);
-  for (const Linear* fact : facts) {
-    if (search(add(goal, *fact, -1), depth - 1)) return true;
+  for (const Linear& fact : facts) {
+    if (search(add(goal, fact, -1), depth - 1)) return true;
   }
   return false;
 }
 
-void ProofScope::gather(const Linear& goal, std::vector<const Linear*>& facts) const {
+// The goal holds if it holds whichever of its alternatives an atom is.
+bool ProofScope::search_alternatives(const Linear& goal, Atom atom, int depth) {
+  Linear rest = goal;
+  int64_t c = rest.terms.extract(atom).mapped();
+  for (const AtomInfo::Alternative& one : atoms_[static_cast<size_t>(atom)].alternatives) {
+    size_t known = facts_.size();
+    facts_.insert(facts_.end(), one.facts.begin(), one.facts.end());
+    bool holds = search(add(rest, one.value, c), depth);
+    facts_.resize(known);
+    if (!holds) return false;
+  }
+  return true;
+}
+
+void ProofScope::gather(const Linear& goal, std::vector<Linear>& facts) const {
   auto helps = [&](const Linear& fact) {
     if (!fact.valid) return false;
     return std::ranges::any_of(fact.terms, [&](const auto& t) {
@@ -140,40 +182,74 @@ void ProofScope::gather(const Linear& goal, std::vector<const Linear*>& facts) c
     });
   };
   for (const Linear& fact : facts_) {
-    if (helps(fact)) facts.push_back(&fact);
+    if (helps(fact)) facts.push_back(fact);
   }
   for (const auto& [atom, c] : goal.terms) {
     for (const Linear& fact : atoms_[atom].facts) {
-      if (helps(fact)) facts.push_back(&fact);
+      if (helps(fact)) facts.push_back(fact);
     }
   }
 }
 
-// With no guard around it, a form in indices of independent constant ranges takes every value between its ends.
-std::optional<std::vector<std::pair<Atom, int64_t>>> ProofScope::witness(const Linear& goal) {
-  if (guarded() || unreachable() || !goal.valid) return std::nullopt;
-  std::vector<std::pair<Atom, int64_t>> at;
-  int64_t value = goal.constant;
-  for (const auto& [atom, c] : goal.terms) {
-    const AtomInfo& a = atoms_[atom];
-    if (a.index == kNoIndex || !a.interval.lo || !a.interval.hi) return std::nullopt;
-    // Independent: the ends are numbers, so that every value of the interval occurs whatever the others are.
-    for (const Linear& fact : facts_) {
-      bool own = fact.terms.contains(atom) && fact.terms.size() > 1;
-      if (own) return std::nullopt;
+std::optional<int64_t> ProofScope::value_at(const Linear& form, const Witness& at) const {
+  if (!form.valid) return std::nullopt;
+  int64_t value = form.constant, term;
+  for (const auto& [atom, c] : form.terms) {
+    const AtomInfo& info = atoms_[static_cast<size_t>(atom)];
+    std::optional<int64_t> v;
+    if (auto known = at.find(atom); known != at.end()) {
+      v = known->second;
+    } else if (info.numerator) {
+      v = value_at(*info.numerator, at);
+      if (v) v = floor_divide(*v, info.divisor);
     }
-    int64_t end = c > 0 ? *a.interval.lo : *a.interval.hi, product;
-    if (__builtin_mul_overflow(c, end, &product) || __builtin_add_overflow(value, product, &value)) return std::nullopt;
-    at.emplace_back(atom, end);
+    if (!v || __builtin_mul_overflow(c, *v, &term) || __builtin_add_overflow(value, term, &value)) return std::nullopt;
   }
-  if (value >= 0) return std::nullopt;
+  return value;
+}
+
+// Is there a value for each index from `index` on, inner ones last, so that all ranges hold? Both ends are tried.
+bool ProofScope::complete(Witness& at, size_t index, int& tries) const {
+  if (index == indices_.size()) return true;
+  if (--tries < 0) return false;
+  const Index& i = indices_[index];
+  auto lo = value_at(i.lo, at), hi = value_at(i.hi, at);
+  if (!lo || !hi || *lo >= *hi) return false;
+  if (auto fixed = at.find(i.atom); fixed != at.end()) {
+    return fixed->second >= *lo && fixed->second < *hi && complete(at, index + 1, tries);
+  }
+  for (int64_t value : {*lo, *hi - 1}) {
+    at[i.atom] = value;
+    if (complete(at, index + 1, tries)) return true;
+  }
+  at.erase(i.atom);
+  return false;
+}
+
+std::optional<ProofScope::Witness> ProofScope::witness(const Linear& goal) {
+  if (guarded() || unreachable() || !goal.valid) return std::nullopt;
+  Witness at;
+  for (const auto& [atom, c] : goal.terms) {
+    const AtomInfo& a = atoms_[static_cast<size_t>(atom)];
+    auto end = c > 0 ? a.interval.lo : a.interval.hi;
+    if (a.index == kNoIndex || !end) return std::nullopt;
+    at[atom] = *end;
+  }
+  auto value = value_at(goal, at);
+  int tries = 256;
+  if (!value || *value >= 0 || !complete(at, 0, tries)) return std::nullopt;
   // The nearest place that is outside reads better than the farthest corner: each index steps back while it may.
-  for (auto& [atom, end] : at) {
-    int64_t c = goal.terms.at(atom), size = c < 0 ? -c : c;
-    const Interval& range = atoms_[atom].interval;
-    int64_t steps = std::min((-1 - value) / size, *range.hi - *range.lo);
-    end += c > 0 ? steps : -steps;
-    value += steps * size;
+  for (const auto& [atom, c] : goal.terms) {
+    int64_t size = c < 0 ? -c : c, moved;
+    int64_t steps = (-1 - *value) / size;
+    Witness nearer;
+    for (const auto& [other, unused] : goal.terms) nearer[other] = at[other];
+    if (steps <= 0 || __builtin_add_overflow(nearer[atom], c > 0 ? steps : -steps, &moved)) continue;
+    nearer[atom] = moved;
+    tries = 256;
+    if (!complete(nearer, 0, tries)) continue;
+    at = std::move(nearer);
+    *value += steps * size;
   }
   return at;
 }

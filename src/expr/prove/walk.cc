@@ -67,6 +67,18 @@ void ScopeWalk::walk(const NodePtr& node) {
       return;
     }
     case Family::read: return read(node);
+    case Family::within: {
+      // A function's local, read inside its range only.
+      for (size_t i : {1, 2, 3}) walk(node->args[i]);
+      const NodePtr &at = node->args[1], &lo = node->args[2], &hi = node->args[3];
+      subscript({at, Symbol(within_name(*node)), 0, scope_.linear(lo), scope_.linear(hi), false, false, true});
+      auto outside = scope_.mark();
+      scope_.assume(make_op(Op::kLe, {lo, at}, {}, Kind::kBool), true);
+      scope_.assume(make_op(Op::kLt, {at, hi}, {}, Kind::kBool), true);
+      walk(node->args[0]);
+      scope_.restore(outside);
+      return;
+    }
     default:
       for (const NodePtr& arg : node->args) walk(arg);
   }

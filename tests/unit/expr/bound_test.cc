@@ -3,7 +3,6 @@
 // library's, on friendly and hostile numbers.
 #include <cmath>
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <functional>
 

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <numeric>
 #include <set>
+#include <stdexcept>
 
 #include "base/text.h"
 
@@ -30,9 +31,7 @@ Text::Text(const std::string& text, const std::string& name) : unit_(lang::load(
 const Program& Text::program(const std::string& kernel) const {
   const lang::CheckedKernel* found = kernel.empty() && !unit_.kernels.empty() ? &unit_.kernels.back() : unit_.find(kernel);
   if (found && found->program) return *found->program;
-  ADD_FAILURE() << "no kernel " << kernel;
-  static const Program none;
-  return none;
+  throw std::invalid_argument("no kernel " + kernel);
 }
 
 const std::vector<LibraryKernel>& library() {
@@ -58,8 +57,7 @@ const Program& library_kernel(const std::string& name) {
   for (const LibraryKernel& k : library()) {
     if (k.name == name) return *k.program;
   }
-  ADD_FAILURE() << "no kernel " << name;
-  return *library().front().program;
+  throw std::invalid_argument("no kernel " + name);
 }
 
 Request request(const Dims& dims, const Types& types) {
@@ -105,8 +103,8 @@ void Arguments::put_whole(size_t tensor, int64_t element, int64_t value) {
 
 size_t Arguments::index(const std::string& name) const {
   const Tensor* t = program_->find_tensor(Symbol(name));
-  if (!t) ADD_FAILURE() << "no tensor " << name;
-  return t ? static_cast<size_t>(t - program_->tensors.data()) : 0;
+  if (!t) throw std::invalid_argument("no tensor " + name);
+  return static_cast<size_t>(t - program_->tensors.data());
 }
 
 void Arguments::set(const std::string& name, const std::vector<double>& values) {
@@ -202,15 +200,12 @@ const Output& Call::output(const std::string& name) const {
   for (const Output& o : out_.outputs) {
     if (name.empty() || program().tensors[static_cast<size_t>(o.tensor)].name.str() == name) return o;
   }
-  ADD_FAILURE() << "no output " << name;
-  static const Output none;
-  return none;
+  throw std::invalid_argument("no output " + name);
 }
 
 std::vector<double> Call::reals(const std::string& name) const {
   const Output& o = output(name);
   std::vector<double> out;
-  if (o.tensor < 0) return out;
   auto t = static_cast<size_t>(o.tensor);
   for (int64_t i = 0; i < arguments_->elements(t); ++i) {
     uint64_t bits = load_bits(arguments_->type(t), o.data.data(), i);
@@ -223,7 +218,6 @@ std::vector<double> Call::reals(const std::string& name) const {
 std::vector<int64_t> Call::wholes(const std::string& name) const {
   const Output& o = output(name);
   std::vector<int64_t> out;
-  if (o.tensor < 0) return out;
   auto t = static_cast<size_t>(o.tensor);
   for (int64_t i = 0; i < arguments_->elements(t); ++i) {
     out.push_back(decode_int(arguments_->type(t), load_bits(arguments_->type(t), o.data.data(), i)));

@@ -96,12 +96,11 @@ void Simulator::loop(const std::vector<Binder>& binders, size_t depth, Body&& bo
   if (!was) bound_.erase(b.id);
 }
 
-void Simulator::note(const NodePtr& subscript, Symbol tensor, size_t axis, bool write) {
+void Simulator::note(const NodePtr& subscript, Symbol tensor, size_t axis, bool write, bool behind) {
   Place place{subscript->span.source, subscript->span.begin, subscript->span.end, tensor, static_cast<int>(axis), write};
   std::map<std::string, int64_t> at;
   for (IndexId id : bound_) at[program_.indices[static_cast<size_t>(id)].str()] = index(id);
-  outside_.try_emplace(place, at);
-  auto& all = instances_[place];
+  auto& all = (behind ? behind_ : outside_)[place];
   if (all.size() < 4096) all.push_back(std::move(at));
 }
 
@@ -216,14 +215,15 @@ Simulator::Value Simulator::arithmetic(const NodePtr& n) {
   bool sums = n->op == Op::kAdd || n->op == Op::kSub;
   for (size_t k : {0, 1}) {
     if (!sums || n->args[k]->op != Op::kMul || n->args[k]->kind != Kind::kReal || !dice()) continue;
-    Value x = number(n->args[k]->args[0]), y = number(n->args[k]->args[1]), c = number(n->args[1 - k]);
+    const auto& factors = n->args[k]->args;
+    Value x = number(factors[0]), y = factors[0] == factors[1] ? x : number(factors[1]), c = number(n->args[1 - k]);
     if (is_wide(n)) break;
     double sign_product = n->op == Op::kSub && k == 1 ? -1 : 1, sign_other = n->op == Op::kSub && k == 0 ? -1 : 1;
     return real(std::fmaf(static_cast<float>(sign_product * as(x, false)), static_cast<float>(as(y, false)),
                           static_cast<float>(sign_other * as(c, false))),
                 false);
   }
-  Value a = number(n->args[0]), b = number(n->args[1]);
+  Value a = number(n->args[0]), b = n->args[0] == n->args[1] ? a : number(n->args[1]);  // a square has one root
   bool wide = a.wide || b.wide || !random_;
   double x = as(a, wide), y = as(b, wide);
   // Two floats: + - * / in double, then to float, is the float operation.
@@ -391,6 +391,7 @@ Simulator::Value Simulator::local(const NodePtr& n) {
     if (at[i] < lo || at[i] >= hi) {
       restore();
       note(n->args[i], l.name, i, false);
+      for (size_t later = i + 1; later < at.size(); ++later) note(n->args[later], l.name, later, false, true);
       return {};
     }
     index(b.id) = at[i];

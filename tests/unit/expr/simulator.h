@@ -40,10 +40,11 @@ class Simulator {
   const Tensors& run();
   // Every local at every place of its domain, as if it were stored.
   void visit_locals();
-  // Places that were outside, each with the indices in scope at the first time.
-  const std::map<Place, std::map<std::string, int64_t>>& outside() const { return outside_; }
-  // All instances at which some place was outside, as values of the indices.
-  const std::map<Place, std::vector<std::map<std::string, int64_t>>>& instances() const { return instances_; }
+  // Places that were outside, each with the values of the indices in scope, by name.
+  using Instances = std::map<Place, std::vector<std::map<std::string, int64_t>>>;
+  const Instances& outside() const { return outside_; }
+  // Later subscripts of a local where an earlier one was outside, so that nobody looked.
+  const Instances& behind() const { return behind_; }
 
  private:
   struct Value {
@@ -78,7 +79,7 @@ class Simulator {
   template <class Body>
   void loop(const std::vector<Binder>& binders, size_t depth, Body&& body);
   int64_t& index(IndexId id) { return indices_[static_cast<size_t>(id)]; }
-  void note(const NodePtr& subscript, Symbol tensor, size_t axis, bool write);
+  void note(const NodePtr& subscript, Symbol tensor, size_t axis, bool write, bool behind = false);
   void update(const Update& u);
   void finish(size_t tensor);
 
@@ -94,8 +95,7 @@ class Simulator {
   std::map<std::pair<const Node*, std::vector<int64_t>>, Value> reductions_;
   std::unordered_map<const Node*, std::vector<IndexId>> free_;
   std::unordered_map<const Node*, bool> wide_;
-  std::map<Place, std::map<std::string, int64_t>> outside_;
-  std::map<Place, std::vector<std::map<std::string, int64_t>>> instances_;
+  Instances outside_, behind_;
 };
 
 }  // namespace quern::expr::test

@@ -1,3 +1,4 @@
+// Substitution of indices: only free occurrences, nothing is captured, sharing is kept.
 #include "expr/substitute.h"
 
 #include <gtest/gtest.h>

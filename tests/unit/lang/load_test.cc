@@ -1,9 +1,9 @@
+// Loading: imports, the prelude, names that meet, functions' order, big files.
 #include "lang/load.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <fstream>
 
@@ -121,8 +121,8 @@ TEST_F(Load, OfTheLibraryHasNoErrors) {
   }
 }
 
-// A smoke check: the real figure is bench's.
-TEST_F(Load, ABigFileTakesSeconds) {
+// How long it takes is bench's question.
+TEST_F(Load, ABigFileIsChecked) {
   if (fuzz::library().empty()) GTEST_SKIP() << "no kernels/";
   std::string text;
   int copies = 0;
@@ -131,13 +131,9 @@ TEST_F(Load, ABigFileTakesSeconds) {
     lines += static_cast<size_t>(std::ranges::count(copy, '\n'));
     text += copy;
   }
-  auto begin = std::chrono::steady_clock::now();
   Unit unit = load(Source::make("big.qn", std::move(text)));
-  std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
-  RecordProperty("seconds", std::to_string(seconds.count()));
   EXPECT_EQ(render(unit.errors).substr(0, 1000), "");
   EXPECT_GT(unit.kernels.size(), static_cast<size_t>(copies) * 50);
-  EXPECT_LT(seconds.count(), 10) << unit.kernels.size() << " kernels";
 }
 
 }  // namespace

@@ -1,3 +1,4 @@
+// Tokens: positions, numbers, words, what is skipped and reported.
 #include "lang/token.h"
 
 #include <fmt/format.h>
