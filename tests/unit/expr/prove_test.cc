@@ -132,8 +132,6 @@ TEST(Prover, IsSoundOnRandomKernels) {
     Proofs symbolic = prove(text.program(), partial);
     failures += !sound(text.program(), *sizes, symbolic, "symbolic: " + what, random, nullptr);
   }
-  RecordProperty("proved", static_cast<int>(count.proved));
-  printf("proved %ld checked %ld data %ld refused %ld\n", count.proved, count.checked, count.data, count.refused);
   EXPECT_GT(count.proved, 4 * count.checked);
   EXPECT_GT(count.refused, 100);
 }
