@@ -162,7 +162,7 @@ TEST(Recovery, ChainsOfFunctionsEnd) {
   auto begin = std::chrono::steady_clock::now();
   Diagnostics errors = loaded(text + "kernel f(x: T[N]) -> y: f32 {\n  y = f39[i](x[i])\n}\n").errors;
   EXPECT_FALSE(errors.empty());
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(60));
 }
 
 }  // namespace
