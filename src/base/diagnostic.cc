@@ -106,7 +106,8 @@ std::string render(const Diagnostic& diagnostic, bool color) {
   std::string_view bold = color ? "\033[1m" : "";
   std::string_view reset = color ? "\033[0m" : "";
   std::string out;
-  out += std::string(bold) + std::string(red) + (remark ? "remark " : "error ") + std::string(name) + std::string(reset);
+  out +=
+      std::string(bold) + std::string(red) + (remark ? "remark " : "error ") + std::string(name) + std::string(reset);
   out += std::string(bold) + ": " + diagnostic.message + std::string(reset) + "\n";
   out += excerpt(diagnostic.span, red, reset);
   if (!diagnostic.remedy.empty()) out += "   = help: " + diagnostic.remedy + "\n";

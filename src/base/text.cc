@@ -23,7 +23,10 @@ std::optional<size_t> invalid_utf8(std::string_view text) {
       ++i;
       continue;
     }
-    int more = lead >= 0xC2 && lead <= 0xDF ? 1 : lead >= 0xE0 && lead <= 0xEF ? 2 : lead >= 0xF0 && lead <= 0xF4 ? 3 : 0;
+    int more = lead >= 0xC2 && lead <= 0xDF   ? 1
+               : lead >= 0xE0 && lead <= 0xEF ? 2
+               : lead >= 0xF0 && lead <= 0xF4 ? 3
+                                              : 0;
     if (more == 0 || i + more >= text.size()) return i;
     unsigned char second = byte(i + 1);
     unsigned char low = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
@@ -91,7 +94,9 @@ std::optional<Diagnostic> not_utf8(const Source& source) {
 
 Result<SourcePtr> read_source(const std::string& path) {
   constexpr size_t kLimit = size_t{256} << 20;
-  auto refuse = [&](std::string why) { return fail(diagnose(Code::E117, {}, {{"path", path}, {"why", std::move(why)}})); };
+  auto refuse = [&](std::string why) {
+    return fail(diagnose(Code::E117, {}, {{"path", path}, {"why", std::move(why)}}));
+  };
   int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return refuse(std::strerror(errno));
   std::string text;

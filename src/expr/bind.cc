@@ -127,7 +127,8 @@ class Solver {
         const ArgumentShape* a = t.type.variable == v.name ? argument(t) : nullptr;
         if (!a) continue;
         if (quern::kind(a->type) != Kind::kReal) {
-          report(Code::E715, t.span, {{"T", v.name.str()}, {"t", std::string(quern::name(a->type)) + " (from " + t.name.str() + ")"}});
+          report(Code::E715, t.span,
+                 {{"T", v.name.str()}, {"t", std::string(quern::name(a->type)) + " (from " + t.name.str() + ")"}});
         } else if (type && *type != a->type) {
           report(Code::E707, t.span,
                  {{"T", v.name.str()},
@@ -147,7 +148,9 @@ class Solver {
       const ArgumentShape* a = argument(t);
       if (!a || t.type.variable || a->type == t.type.scalar) continue;
       report(Code::E709, t.span,
-             {{"x", t.name.str()}, {"a", std::string(quern::name(t.type.scalar))}, {"b", std::string(quern::name(a->type))}});
+             {{"x", t.name.str()},
+              {"a", std::string(quern::name(t.type.scalar))},
+              {"b", std::string(quern::name(a->type))}});
     }
   }
 
@@ -155,8 +158,9 @@ class Solver {
     for (const Tensor& t : program_.tensors) {
       const ArgumentShape* a = argument(t);
       if (!a || a->shape.size() == t.shape.size()) continue;
-      report(Code::E704, t.span,
-             {{"x", t.name.str()}, {"r", counted(a->shape.size(), "dimension")}, {"k", std::to_string(t.shape.size())}});
+      report(
+          Code::E704, t.span,
+          {{"x", t.name.str()}, {"r", counted(a->shape.size(), "dimension")}, {"k", std::to_string(t.shape.size())}});
       wrong_.insert(t.name);
     }
   }
@@ -192,7 +196,10 @@ class Solver {
     if (!value) return;
     if (asked && requested->second != *value) {
       report(Code::E717, d.span,
-             {{"N", d.name.str()}, {"v", std::to_string(*value)}, {"x", t.name.str()}, {"w", std::to_string(requested->second)}});
+             {{"N", d.name.str()},
+              {"v", std::to_string(*value)},
+              {"x", t.name.str()},
+              {"w", std::to_string(requested->second)}});
     }
     set(d.name, *value, t.name.str());
   }
@@ -260,7 +267,8 @@ class Solver {
         if (!known) continue;
         auto value = rational(t.shape[i], out_.sizes);
         std::string e = print(t.shape[i]);
-        bool whole = value ? value->den == 1 && evaluate(t.shape[i], out_.sizes) : !divides_by_zero(t.shape[i], out_.sizes);
+        bool whole =
+            value ? value->den == 1 && evaluate(t.shape[i], out_.sizes) : !divides_by_zero(t.shape[i], out_.sizes);
         if (!value && whole) {
           report(Code::E710, t.span, {{"e", e}});
         } else if (!whole) {
@@ -276,7 +284,9 @@ class Solver {
                                      {"v", std::to_string(value->num)},
                                      {"w", std::to_string(a->shape[i])},
                                      {"with", with(t.shape[i])}});
-            if (names.empty()) d.message = t.name.str() + ": the size must be " + e + ", the argument has " + std::to_string(a->shape[i]);
+            if (names.empty())
+              d.message =
+                  t.name.str() + ": the size must be " + e + ", the argument has " + std::to_string(a->shape[i]);
             errors_.push_back(std::move(d));
           }
         }

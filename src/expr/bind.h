@@ -17,16 +17,16 @@ struct ArgumentShape {
 };
 
 struct Request {
-  std::map<Symbol, int64_t> dimensions;            // --dim N=…; any dimension, given or solved
-  std::map<Symbol, ScalarType> types;              // --type T=…
-  std::map<Symbol, ArgumentShape> arguments;       // tensors that are there; scalars bind nothing
-  ScalarType default_type = ScalarType::f32;       // of type variables that nothing decides
+  std::map<Symbol, int64_t> dimensions;       // --dim N=…; any dimension, given or solved
+  std::map<Symbol, ScalarType> types;         // --type T=…
+  std::map<Symbol, ArgumentShape> arguments;  // tensors that are there; scalars bind nothing
+  ScalarType default_type = ScalarType::f32;  // of type variables that nothing decides
 };
 
 struct Binding {
   std::unordered_map<Symbol, int64_t> sizes;
   std::unordered_map<Symbol, ScalarType> types;
-  std::vector<std::vector<int64_t>> shapes;        // of each tensor of the program
+  std::vector<std::vector<int64_t>> shapes;  // of each tensor of the program
 
   ScalarType type(const ElementType& type) const;
 };

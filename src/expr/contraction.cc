@@ -144,7 +144,8 @@ std::optional<Contraction> contraction(const Program& program, const Binding& bi
   value_types(program, binding, sum->args[0], types);
   bool bf16 = types.contains(ScalarType::bf16), f16 = types.contains(ScalarType::f16);
   bool wide = types.contains(ScalarType::f64);  // what is done in f64 does not go through 16 bits
-  if (!wide && bf16 != f16 && (out.computed[0] || out.computed[1])) out.rounds_to = bf16 ? ScalarType::bf16 : ScalarType::f16;
+  if (!wide && bf16 != f16 && (out.computed[0] || out.computed[1]))
+    out.rounds_to = bf16 ? ScalarType::bf16 : ScalarType::f16;
   return out;
 }
 
@@ -170,7 +171,8 @@ Diagnostics rounding_remarks(const Program& program, const Binding& binding) {
       if (auto c = contraction(program, binding, node); c && c->rounds_to) {
         for (int k : {0, 1}) {
           if (!c->computed[k]) continue;
-          out.push_back(diagnose(Code::R2, node->span, {{"e", print(operand(*c, k))}, {"t", std::string(quern::name(*c->rounds_to))}}));
+          out.push_back(diagnose(Code::R2, node->span,
+                                 {{"e", print(operand(*c, k))}, {"t", std::string(quern::name(*c->rounds_to))}}));
         }
       }
     }

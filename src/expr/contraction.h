@@ -18,11 +18,11 @@ struct Contraction {
   struct Factor {
     NodePtr value;
     bool inverse = false;
-    int operand = 0;      // 0 or 1
-    bool hoisted = false; // doesn't change over the sum, or over a block of it
+    int operand = 0;       // 0 or 1
+    bool hoisted = false;  // doesn't change over the sum, or over a block of it
   };
   std::vector<Factor> factors;
-  std::array<bool, 2> computed{};     // operand k is neither a plain read, guarded or not, nor a cast
+  std::array<bool, 2> computed{};       // operand k is neither a plain read, guarded or not, nor a cast
   std::optional<ScalarType> rounds_to;  // computed operands may be rounded once to it
 };
 

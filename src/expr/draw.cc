@@ -19,13 +19,14 @@ class Drawer : ScopeWalk {
     walk_program();
     walk_program();
     std::vector<Draw> out;
-    for (size_t t = 0; t < program_.tensors.size(); ++t) out.push_back(draw(seen_[t], binding.type(program_.tensors[t].type)));
+    for (size_t t = 0; t < program_.tensors.size(); ++t)
+      out.push_back(draw(seen_[t], binding.type(program_.tensors[t].type)));
     return out;
   }
 
  private:
   struct Seen {
-    Interval range;         // so that subscripts stay inside
+    Interval range;  // so that subscripts stay inside
     bool subscript = false;
     bool ends = false;      // ends a range …
     bool starts = false;    // … and starts one
@@ -79,7 +80,8 @@ class Drawer : ScopeWalk {
   }
 
   static std::string place(const Binder& b) {
-    return std::to_string(b.id) + "@" + std::to_string(b.span.begin) + "/" + std::to_string(reinterpret_cast<uintptr_t>(b.hi.get()));
+    return std::to_string(b.id) + "@" + std::to_string(b.span.begin) + "/" +
+           std::to_string(reinterpret_cast<uintptr_t>(b.hi.get()));
   }
 
   void subscript(const SubscriptPlace& p) override {
@@ -130,6 +132,8 @@ class Drawer : ScopeWalk {
 
 }  // namespace
 
-std::vector<Draw> draws(const Program& program, const Binding& binding) { return Drawer(program, binding).run(binding); }
+std::vector<Draw> draws(const Program& program, const Binding& binding) {
+  return Drawer(program, binding).run(binding);
+}
 
 }  // namespace quern::expr

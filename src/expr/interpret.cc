@@ -33,7 +33,8 @@ class Run {
     memory_.arguments.resize(program_.tensors.size());
     memory_.stores.resize(program_.tensors.size());
     writers_.resize(program_.tensors.size());
-    threads_ = options.threads > 0 ? options.threads : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+    threads_ =
+        options.threads > 0 ? options.threads : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   }
 
   Result<Interpreted> go() {
@@ -90,7 +91,8 @@ class Run {
       s.integer.assign(n, 0);
     }
     if (options_.bounds) s.bound.assign(n, 0);
-    bool adds = std::ranges::any_of(program_.updates, [&](const Update& u) { return u.tensor == static_cast<int32_t>(t) && u.add; });
+    bool adds = std::ranges::any_of(program_.updates,
+                                    [&](const Update& u) { return u.tensor == static_cast<int32_t>(t) && u.add; });
     if (adds && is_real(t) && options_.bounds) {
       s.magnitude.assign(n, 0);
       s.count.assign(n, 0);
@@ -112,7 +114,8 @@ class Run {
       std::ranges::fill(s.real, real);
       std::ranges::fill(s.integer, integer);
     }
-    for (size_t i = 0; i < s.magnitude.size(); ++i) s.magnitude[i] = std::isfinite(s.real[i]) ? std::fabs(s.real[i]) : 0;
+    for (size_t i = 0; i < s.magnitude.size(); ++i)
+      s.magnitude[i] = std::isfinite(s.real[i]) ? std::fabs(s.real[i]) : 0;
   }
 
   static void constant(const NodePtr& node, double& real, int64_t& integer) {
@@ -308,7 +311,8 @@ class Run {
       e = b.sure ? 0 : 1;
     } else {
       Int x = evaluator.integer(*plan.value);
-      s.integer[at] = add ? static_cast<int64_t>(static_cast<uint64_t>(s.integer[at]) + static_cast<uint64_t>(x.v)) : x.v;
+      s.integer[at] =
+          add ? static_cast<int64_t>(static_cast<uint64_t>(s.integer[at]) + static_cast<uint64_t>(x.v)) : x.v;
       e = x.e;
     }
     if (s.bound.empty()) return;
@@ -374,7 +378,8 @@ class Run {
     std::vector<Finding> all;
     for (auto& [key, finding] : findings_) all.push_back(std::move(finding));
     std::ranges::sort(all, {}, [](const Finding& f) {
-      return std::tuple(f.order, f.diagnostic.span.begin, f.diagnostic.span.end, f.diagnostic.code, f.diagnostic.message);
+      return std::tuple(f.order, f.diagnostic.span.begin, f.diagnostic.span.end, f.diagnostic.code,
+                        f.diagnostic.message);
     });
     // One place shows once, also where the checked program has several copies of it.
     for (Finding& f : all) {

@@ -19,8 +19,8 @@ struct View {
 };
 
 struct InterpretOptions {
-  int threads = 0;        // 0: all cores
-  bool bounds = true;     // also compute error bounds
+  int threads = 0;     // 0: all cores
+  bool bounds = true;  // also compute error bounds
   // Called now and then, by one thread at a time, with the elements done and all; returning false stops the run.
   std::function<bool(int64_t done, int64_t total)> progress;
 };
@@ -36,9 +36,9 @@ struct Output {
 };
 
 struct Interpreted {
-  std::vector<Output> outputs;   // in the order of the program's tensors
-  Diagnostics findings;          // E801 to E806: each place once, the first instance in index order
-  bool stopped = false;          // by `progress`: the outputs are not complete
+  std::vector<Output> outputs;  // in the order of the program's tensors
+  Diagnostics findings;         // E801 to E806: each place once, the first instance in index order
+  bool stopped = false;         // by `progress`: the outputs are not complete
 };
 
 // `arguments` holds one view for each tensor of the program (those of results are ignored); what they point to must

@@ -27,8 +27,8 @@ struct Comments {
 struct Given {
   Symbol name;
   bool dynamic = false;
-  NodePtr value;                       // default for a dimension, or null
-  std::optional<ElementType> type;     // default for a type
+  NodePtr value;                    // default for a dimension, or null
+  std::optional<ElementType> type;  // default for a type
   Span span;
 };
 
@@ -48,19 +48,19 @@ struct Parameter {
 
 // One definition or update: `for[…] y[…]: t = e`.
 struct Definition {
-  std::vector<Binder> loops;           // for[…]
-  NodePtr filter;                      // … if c
+  std::vector<Binder> loops;  // for[…]
+  NodePtr filter;             // … if c
   Symbol name;
   Span name_span;
   struct Left {
-    std::optional<Binder> binder;      // a plain index, perhaps with a bound
-    NodePtr value;                     // else a computed subscript
+    std::optional<Binder> binder;  // a plain index, perhaps with a bound
+    NodePtr value;                 // else a computed subscript
   };
   std::vector<Left> left;
   std::optional<ElementType> type;
   Span type_span;
-  bool add = false;                    // +=
-  NodePtr value;                       // null: the text was damaged here, which has been reported
+  bool add = false;  // +=
+  NodePtr value;     // null: the text was damaged here, which has been reported
   Span span;
   Comments comments;
 };

@@ -95,7 +95,8 @@ bool equal(const NodePtr& a, const NodePtr& b) {
   }
   for (size_t i = 0; i < a->binders.size(); ++i) {
     const Binder &x = a->binders[i], &y = b->binders[i];
-    if (x.name != y.name || x.id != y.id || x.lo_strict != y.lo_strict || x.hi_inclusive != y.hi_inclusive) return false;
+    if (x.name != y.name || x.id != y.id || x.lo_strict != y.lo_strict || x.hi_inclusive != y.hi_inclusive)
+      return false;
     if (!equal(x.lo, y.lo) || !equal(x.hi, y.hi)) return false;
   }
   return true;

@@ -26,8 +26,27 @@ enum class Op : uint8_t {
 };
 
 enum class Family : uint8_t {
-  literal, name, subscript, call, resolved, read, within, cast, arithmetic, negate, bits, compare, negation, logic,
-  select, function, function2, rounding, extremum, random, reduction,
+  literal,
+  name,
+  subscript,
+  call,
+  resolved,
+  read,
+  within,
+  cast,
+  arithmetic,
+  negate,
+  bits,
+  compare,
+  negation,
+  logic,
+  select,
+  function,
+  function2,
+  rounding,
+  extremum,
+  random,
+  reduction,
 };
 enum class Takes : uint8_t { any, number, integer, boolean, real };
 enum class Gives : uint8_t { none, joined, integer, real, boolean, same };
@@ -84,11 +103,11 @@ struct Node {
   int32_t id = -1;             // kIndex: the index; kRead: the tensor; kLocal: the local
   Symbol name;                 // names; the spelling of a number; the name of an index
   union {
-    int64_t integer = 0;       // kInteger
-    double real;               // kReal
+    int64_t integer = 0;  // kInteger
+    double real;          // kReal
   };
-  ElementType type;            // kCast
-  uint64_t free = 0;           // free indices as a set of hashes (bit id % 64): zero bits prove absence
+  ElementType type;   // kCast
+  uint64_t free = 0;  // free indices as a set of hashes (bit id % 64): zero bits prove absence
   std::vector<NodePtr> args;
   std::vector<Binder> binders;  // kCall, reductions
   Span span;

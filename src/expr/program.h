@@ -25,7 +25,7 @@ struct Tensor {
   ElementType type;
   std::vector<NodePtr> shape;  // dimension expressions (kDimension, kInteger, arithmetic); empty: one element
   Role role = Role::kParameter;
-  NodePtr value;               // default of a scalar parameter, first value of a result; or null
+  NodePtr value;  // default of a scalar parameter, first value of a result; or null
   Span span;
 
   int rank() const { return static_cast<int>(shape.size()); }
@@ -41,9 +41,9 @@ struct Domain {
 
 struct Local {
   Symbol name;
-  std::vector<Binder> binders;   // one a subscript; bounds may use earlier ones and data
-  std::vector<bool> dimension;   // for each binder: its range is a whole dimension
-  NodePtr value;                 // null: had an error, which was reported
+  std::vector<Binder> binders;  // one a subscript; bounds may use earlier ones and data
+  std::vector<bool> dimension;  // for each binder: its range is a whole dimension
+  NodePtr value;                // null: had an error, which was reported
   Kind kind = Kind::kUnknown;
   std::optional<ElementType> type;  // annotated: rounded to it, once
   Span span;
@@ -57,17 +57,17 @@ struct Update {
   std::vector<NodePtr> subscripts;  // one a dimension; kIndex for a plain one
   NodePtr value;
   bool add = false;
-  bool total = false;               // defines every element of its tensor, each once
+  bool total = false;  // defines every element of its tensor, each once
   Span span;
 };
 
 // How a dimension gets its number: from axis `axis` of `tensor`, whose size is scale * N + offset; or from the caller.
 struct Dimension {
   Symbol name;
-  bool given = false;             // listed in brackets
-  bool dynamic = false;           // dyn
-  NodePtr value;                  // default of a given one, or null
-  int32_t tensor = -1;            // solved from this parameter …
+  bool given = false;    // listed in brackets
+  bool dynamic = false;  // dyn
+  NodePtr value;         // default of a given one, or null
+  int32_t tensor = -1;   // solved from this parameter …
   int32_t axis = -1;
   Span span;
 };
@@ -82,14 +82,14 @@ struct TypeVariable {
 struct Program {
   Symbol name;
   std::string documentation;
-  std::vector<Dimension> dimensions;     // in the order in which they can be solved
+  std::vector<Dimension> dimensions;  // in the order in which they can be solved
   std::vector<TypeVariable> types;
-  std::vector<Tensor> tensors;           // parameters, then results
-  std::vector<Local> locals;             // each reads only earlier ones
-  std::vector<Update> updates;           // in the order of the text
-  std::vector<Symbol> indices;           // name of each index id
+  std::vector<Tensor> tensors;  // parameters, then results
+  std::vector<Local> locals;    // each reads only earlier ones
+  std::vector<Update> updates;  // in the order of the text
+  std::vector<Symbol> indices;  // name of each index id
   Span span;
-  std::vector<SourcePtr> sources;        // what the spans point into
+  std::vector<SourcePtr> sources;  // what the spans point into
 
   const Tensor* find_tensor(Symbol name) const;
   const Dimension* find_dimension(Symbol name) const;

@@ -33,7 +33,8 @@ class Prover : ScopeWalk {
   using Key = std::tuple<const Source*, uint32_t, uint32_t, std::string, int, bool>;
 
   static Key key(const SubscriptProof& p) {
-    return {p.span.source, p.span.begin, p.span.end, p.span.source ? p.tensor.str() : p.tensor.str() + p.text, p.axis, p.write};
+    return {p.span.source, p.span.begin, p.span.end, p.span.source ? p.tensor.str() : p.tensor.str() + p.text,
+            p.axis,        p.write};
   }
 
   void subscript(const SubscriptPlace& at_place) override {
@@ -50,8 +51,8 @@ class Prover : ScopeWalk {
     SubscriptProof& place = at->second;
     if (place.proof == Proof::kRefused) return;
     Linear form = scope_.linear(e);
-    Linear below = add(form, lo, -1);                                  // e - lo >= 0
-    Linear above = add(add(hi, Linear::number(1), -1), form, -1);      // hi - 1 - e >= 0
+    Linear below = add(form, lo, -1);                              // e - lo >= 0
+    Linear above = add(add(hi, Linear::number(1), -1), form, -1);  // hi - 1 - e >= 0
     // The subscript itself may wrap: what is shown to be within [lo, hi) does not.
     bool exact = scope_.fits(lo) && scope_.fits(hi);
     for (const Linear* goal : {&below, &above}) {
@@ -94,8 +95,6 @@ class Prover : ScopeWalk {
 
 }  // namespace
 
-Proofs prove(const Program& program, const Binding& binding) {
-  return Prover(program, binding).run();
-}
+Proofs prove(const Program& program, const Binding& binding) { return Prover(program, binding).run(); }
 
 }  // namespace quern::expr

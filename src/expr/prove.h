@@ -14,14 +14,14 @@ enum class Proof : uint8_t {
 };
 
 struct SubscriptProof {
-  Span span;            // the subscript
-  Symbol tensor;        // the tensor or local that is subscripted
+  Span span;      // the subscript
+  Symbol tensor;  // the tensor or local that is subscripted
   int axis = 0;
-  std::string text;     // the subscript as printed
+  std::string text;  // the subscript as printed
   Proof proof = Proof::kProved;
-  bool data = false;    // its value goes through data
-  bool write = false;   // on the left of an update
-  bool local = false;   // of a local: E802 instead of E801
+  bool data = false;   // its value goes through data
+  bool write = false;  // on the left of an update
+  bool local = false;  // of a local: E802 instead of E801
 };
 
 struct Proofs {
@@ -30,7 +30,8 @@ struct Proofs {
   Diagnostics remarks;                     // R1: kept a check although no data is involved
 };
 
-// A dimension that `binding` has no size for is a symbol from 0 to 2^40, as for `dyn`; nothing is refused because of it.
+// A dimension that `binding` has no size for is a symbol from 0 to 2^40, as for `dyn`; nothing is refused because of
+// it.
 Proofs prove(const Program& program, const Binding& binding);
 
 }  // namespace quern::expr

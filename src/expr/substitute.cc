@@ -85,8 +85,9 @@ NodePtr Substitution::under_binders(const NodePtr& node) {
     if (b.lo) b.lo = bounds.apply(b.lo);
     if (b.hi) b.hi = bounds.apply(b.hi);
     inner.erase(b.id);
-    bool captures = std::any_of(inner.begin(), inner.end(),
-                                [&](const auto& r) { return (r.second->free & bit(b.id)) && depends_on(r.second, b.id); });
+    bool captures = std::any_of(inner.begin(), inner.end(), [&](const auto& r) {
+      return (r.second->free & bit(b.id)) && depends_on(r.second, b.id);
+    });
     if (captures) {
       IndexId id = fresh_(b.name);
       inner[b.id] = make_index(id, b.name, b.span);

@@ -39,7 +39,7 @@ class Source(QuernCase):
         for command in COMMANDS:
             code, _, err = self.quern(*command.split(), "deep.qn")
             self.assertEqual(code, 2)
-            self.assertIn("error E113: nested deeper than 1000 levels", err)
+            self.assertIn("error E113: nested deeper than 250 levels", err)
             self.assertLess(len(err), 4000)
 
     def test_many_errors(self):

@@ -61,9 +61,8 @@ std::vector<std::string> files() {
   return out;
 }
 
-INSTANTIATE_TEST_SUITE_P(Expr, Golden, testing::ValuesIn(files()), [](const auto& info) {
-  return std::filesystem::path(info.param).stem().string();
-});
+INSTANTIATE_TEST_SUITE_P(Expr, Golden, testing::ValuesIn(files()),
+                         [](const auto& info) { return std::filesystem::path(info.param).stem().string(); });
 
 }  // namespace
 }  // namespace quern

@@ -75,9 +75,7 @@ Int Evaluator::other_integer(const Step& s) {
   if (s.family == Family::arithmetic) return whole_arithmetic(s);
   return evaluate(s).integer;
 }
-Bool Evaluator::boolean(const Step& s) {
-  return s.family == Family::compare ? compare(s) : evaluate(s).boolean;
-}
+Bool Evaluator::boolean(const Step& s) { return s.family == Family::compare ? compare(s) : evaluate(s).boolean; }
 
 Real Evaluator::number(const Step& s) {
   if (s.kind == Kind::kReal) return real(s);
@@ -121,7 +119,8 @@ void Evaluator::fill(const Step& s, Slot& into) {
       switch (s.op) {
         case Op::kInteger: into.integer = {s.integer, 0}; return;
         case Op::kReal: {
-          into.real = {s.real, s.unit == kDouble ? 0 : std::fabs(static_cast<double>(static_cast<float>(s.real)) - s.real)};
+          into.real = {s.real,
+                       s.unit == kDouble ? 0 : std::fabs(static_cast<double>(static_cast<float>(s.real)) - s.real)};
           return;
         }
         case Op::kInf: into.real = {kInfinity, 0}; return;
@@ -218,7 +217,8 @@ Bool Evaluator::compare(const Step& s) {
 int64_t Evaluator::whole_divide(const Step& s, int64_t a, int64_t b) {
   bool remainder = s.op == Op::kMod;
   if (b == 0) {
-    report(Code::E806, *s.node, 0, {{"what", remainder ? "remainder by zero" : "division by zero"}, {"indices", where(*s.node)}});
+    report(Code::E806, *s.node, 0,
+           {{"what", remainder ? "remainder by zero" : "division by zero"}, {"indices", where(*s.node)}});
     return 0;
   }
   if (b == -1) return remainder ? 0 : static_cast<int64_t>(-static_cast<uint64_t>(a));
@@ -551,9 +551,10 @@ void Evaluator::report(Code code, const Node& node, int axis, std::initializer_l
   auto key = std::pair(&node, axis);
   auto known = findings_.find(key);
   if (known != findings_.end() && known->second.order <= order_) return;
-  Span span = code == Code::E801 || code == Code::E802
-                  ? (static_cast<size_t>(axis) < node.args.size() ? node.args[static_cast<size_t>(axis)]->span : node.span)
-                  : node.span;
+  Span span =
+      code == Code::E801 || code == Code::E802
+          ? (static_cast<size_t>(axis) < node.args.size() ? node.args[static_cast<size_t>(axis)]->span : node.span)
+          : node.span;
   findings_[key] = {order_, diagnose(code, span, arguments)};
 }
 

@@ -128,8 +128,8 @@ class Evaluator {
   std::pair<int64_t, int64_t> order_{0, 0};
   std::map<std::pair<const Node*, int>, Finding> findings_;
   std::vector<Real> factors_, terms_;  // of the terms of contractions at hand
-  int quiet_ = 0;        // evaluating a branch that is not taken, for its bound only
-  bool failed_ = false;  // something was outside while quiet
+  int quiet_ = 0;                      // evaluating a branch that is not taken, for its bound only
+  bool failed_ = false;                // something was outside while quiet
 };
 
 }  // namespace quern::expr

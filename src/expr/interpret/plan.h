@@ -21,9 +21,9 @@ struct Range {
   const Step* lo = nullptr;  // null: 0
   const Step* hi = nullptr;
   // A bound by data is cut to the dimension in which the index surely stands bare, once a loop.
-  int64_t limit = -1;        // -1: none
-  Symbol limited_by;         // the tensor that has that dimension
-  bool limits_write = false; // … on the left of an update
+  int64_t limit = -1;         // -1: none
+  Symbol limited_by;          // the tensor that has that dimension
+  bool limits_write = false;  // … on the left of an update
 };
 
 struct SumParts {  // of a contraction
@@ -36,24 +36,24 @@ struct SumParts {  // of a contraction
   std::vector<Factor> factors;  // as they stand in the body, left to right
   std::vector<Op> body;         // how they stand there: postfix, kRead for the next factor
   bool computed[2] = {false, false};
-  ScalarType type{};            // what computed operands may be rounded to
-  double unit = 0;              // its unit roundoff; 0: no rounding
-  double underflow = 0;         // its absolute error near zero
-  double largest = 0;           // its largest number
+  ScalarType type{};     // what computed operands may be rounded to
+  double unit = 0;       // its unit roundoff; 0: no rounding
+  double underflow = 0;  // its absolute error near zero
+  double largest = 0;    // its largest number
 };
 
 struct Step {
   Op op = Op::kInteger;
   Family family = Family::literal;
   Kind kind = Kind::kInt;
-  double unit = kSingle;      // roundoff of the precision this is done in
-  ScalarType type{};          // of a cast; of what is read
-  bool nonnegative = false;   // a real that no rounding makes negative (or it is NaN)
-  bool remembered = false;    // the last value is kept for the slots in `free`
+  double unit = kSingle;     // roundoff of the precision this is done in
+  ScalarType type{};         // of a cast; of what is read
+  bool nonnegative = false;  // a real that no rounding makes negative (or it is NaN)
+  bool remembered = false;   // the last value is kept for the slots in `free`
   int memo = -1;
-  int target = -1;            // slot, tensor or local
+  int target = -1;                 // slot, tensor or local
   const int64_t* shape = nullptr;  // of the tensor that is read
-  bool result = false;        // which is a result
+  bool result = false;             // which is a result
   union {
     int64_t integer = 0;
     double real;

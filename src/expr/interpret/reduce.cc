@@ -32,10 +32,16 @@ void Evaluator::cut(const Range& r, const Node& place, std::string_view which, i
   std::string what = fmt::format("the {} of its range {} = {}", which, text, bound);
   if (r.limits_write) {
     report(Code::E803, place, -1,
-           {{"y", r.limited_by.str()}, {"v", fmt::format("{} = {}, {}", name, index, what)}, {"d", std::to_string(r.limit)}});
+           {{"y", r.limited_by.str()},
+            {"v", fmt::format("{} = {}, {}", name, index, what)},
+            {"d", std::to_string(r.limit)}});
   } else {
     report(Code::E801, place, -1,
-           {{"x", r.limited_by.str()}, {"e", name}, {"v", std::to_string(index)}, {"indices", what}, {"d", std::to_string(r.limit)}});
+           {{"x", r.limited_by.str()},
+            {"e", name},
+            {"v", std::to_string(index)},
+            {"indices", what},
+            {"d", std::to_string(r.limit)}});
   }
 }
 

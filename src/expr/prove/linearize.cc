@@ -133,7 +133,8 @@ Linear ProofScope::product(const Linear& a, const Linear& b) {
 Linear ProofScope::division(const NodePtr& node) {
   Linear a = linear(node->args[0]), b = linear(node->args[1]);
   bool shift = node->op == Op::kShl || node->op == Op::kShr;
-  if (!b.is_number() || (shift ? b.constant < 0 || b.constant > 62 : b.constant <= 0)) return opaque_operation(node, {a, b});
+  if (!b.is_number() || (shift ? b.constant < 0 || b.constant > 62 : b.constant <= 0))
+    return opaque_operation(node, {a, b});
   int64_t by = shift ? int64_t{1} << b.constant : b.constant;
   if (node->op == Op::kShl) return scale(a, by);
   if (!fits(a)) return opaque_operation(node, {a, b});
@@ -191,8 +192,8 @@ Linear ProofScope::quotient(const Linear& a, int64_t c) {
     info.numerator = rest;
     info.divisor = c;
     Linear cq = scale(Linear::atom(q), c);
-    info.facts.push_back(add(rest, cq, -1));                                // e - c q >= 0
-    info.facts.push_back(add(add(cq, Linear::number(c - 1)), rest, -1));    // c q + c - 1 - e >= 0
+    info.facts.push_back(add(rest, cq, -1));                              // e - c q >= 0
+    info.facts.push_back(add(add(cq, Linear::number(c - 1)), rest, -1));  // c q + c - 1 - e >= 0
   }
   info.interval = intersect(info.interval, range);
   if (auto r = reach(rest)) narrow(q, std::pair(floor_divide(r->first, c), floor_divide(r->second, c)));

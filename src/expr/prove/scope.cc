@@ -43,8 +43,8 @@ void ProofScope::enter(const Binder& b) {
   indices_.push_back({b.id, outer == current_.end() ? -1 : outer->second, atom, lo, hi});
   current_[b.id] = atom;
   Linear n = Linear::atom(atom);
-  learn(add(n, lo, -1), first.has_value());                              // n - lo >= 0
-  learn(add(add(hi, Linear::number(1), -1), n, -1), last.has_value());   // hi - 1 - n >= 0
+  learn(add(n, lo, -1), first.has_value());                             // n - lo >= 0
+  learn(add(add(hi, Linear::number(1), -1), n, -1), last.has_value());  // hi - 1 - n >= 0
 }
 
 void ProofScope::assume(const NodePtr& c, bool holds) {

@@ -22,10 +22,10 @@ inline constexpr int64_t kLargestSymbol = int64_t{1} << 40;
 struct AtomInfo {
   Interval interval;
   int64_t least = INT64_MIN, most = INT64_MAX;  // what 64-bit arithmetic meets: the interval where it is known
-  bool data = false;       // its value comes from data
-  IndexId index = kNoIndex;  // an index; `node` is null
-  Symbol name;             // of the index
-  int32_t tensor = -1;     // an element of this parameter
+  bool data = false;                            // its value comes from data
+  IndexId index = kNoIndex;                     // an index; `node` is null
+  Symbol name;                                  // of the index
+  int32_t tensor = -1;                          // an element of this parameter
   // e // c: the quotient of `numerator` by `divisor` > 0
   std::optional<Linear> numerator;
   int64_t divisor = 0;

@@ -8,12 +8,12 @@ namespace quern::expr {
 
 struct SubscriptPlace {
   const NodePtr& subscript;
-  Symbol tensor;      // the tensor or local
+  Symbol tensor;  // the tensor or local
   int axis;
-  const Linear& lo;   // must be in [lo, hi)
+  const Linear& lo;  // must be in [lo, hi)
   const Linear& hi;
-  bool write;         // on the left of an update
-  bool scatter;       // … that is not a whole definition and does not add
+  bool write;    // on the left of an update
+  bool scatter;  // … that is not a whole definition and does not add
   bool local;
 };
 

@@ -1,8 +1,8 @@
 // The law of bounds: whatever an f32 implementation does that section 7 of the notation allows, its result lies within
 // the interpreter's bound of the interpreter's value. Thousands of runs of the simulator, over random kernels and the
 // library's, on friendly and hostile numbers.
-#include <cmath>
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <functional>
 
@@ -43,7 +43,8 @@ const std::vector<Style>& styles() {
       {"mixed", [](Random& r) { return normal(r) * std::pow(10.0, static_cast<double>(between(r, -20, 20))); }},
       {"masked", [](Random& r) { return chance(r, 0.3) ? -kInf : normal(r); }},
       {"near ties", [](Random& r) { return 1 + static_cast<double>(between(r, 0, 3)) * 0x1p-23; }},
-      {"special", [](Random& r) {
+      {"special",
+       [](Random& r) {
          double all[] = {0, -0.0, 1, -1, kInf, -kInf, std::nan(""), 3e38, 1e-45, 0.5};
          return chance(r, 0.4) ? all[between(r, 0, 9)] : normal(r);
        }},
@@ -112,7 +113,8 @@ void check_kernel(const LibraryKernel& k, Tally& tally) {
       r.default_type = type;
       auto binding = bind(*k.program, r);
       ASSERT_TRUE(binding) << k.name << " " << text(dims) << render(binding.error());
-      std::string what = k.name + "(" + std::string(name(type)) + ") " + text(dims) + style.name + ", seed " + std::to_string(seed());
+      std::string what =
+          k.name + "(" + std::string(name(type)) + ") " + text(dims) + style.name + ", seed " + std::to_string(seed());
       if (!check_law(*k.program, *binding, random, what, 2, style.draw, tally)) return;
     }
   }
@@ -133,10 +135,13 @@ TEST(Bounds, RandomKernels) {
     Text text(kernel);
     if (HasFailure()) return;
     auto type = [&] {
-      ScalarType all[] = {ScalarType::f32, ScalarType::f32, ScalarType::bf16, ScalarType::f16, ScalarType::f64, ScalarType::f8e4m3};
+      ScalarType all[] = {ScalarType::f32, ScalarType::f32, ScalarType::bf16,
+                          ScalarType::f16, ScalarType::f64, ScalarType::f8e4m3};
       return all[between(random, 0, 5)];
     };
-    Dims dims{{"M", between(random, 1, 3)}, {"N", between(random, 1, 3)}, {"K", chance(random, 0.5) ? between(random, 0, 5) : between(random, 16, 20)}};
+    Dims dims{{"M", between(random, 1, 3)},
+              {"N", between(random, 1, 3)},
+              {"K", chance(random, 0.5) ? between(random, 0, 5) : between(random, 16, 20)}};
     auto binding = bind(text.program(), request(dims, {{"T", type()}, {"U", type()}}));
     ASSERT_TRUE(binding) << render(binding.error());
     const Style& style = styles()[static_cast<size_t>(between(random, 0, std::ssize(styles()) - 1))];
@@ -184,7 +189,8 @@ TEST(Bounds, AreNotNeedlesslyLarge) {
     }
     std::ranges::sort(bounds);
     EXPECT_LT(bounds.back(), kInf) << c.kernel;
-    EXPECT_LE(bounds[bounds.size() / 2], c.most * worst) << c.kernel << " in " << name(c.type) << ", worst error " << worst;
+    EXPECT_LE(bounds[bounds.size() / 2], c.most * worst)
+        << c.kernel << " in " << name(c.type) << ", worst error " << worst;
   }
 }
 

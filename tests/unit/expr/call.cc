@@ -29,7 +29,8 @@ Text::Text(const std::string& text, const std::string& name) : unit_(lang::load(
 }
 
 const Program& Text::program(const std::string& kernel) const {
-  const lang::CheckedKernel* found = kernel.empty() && !unit_.kernels.empty() ? &unit_.kernels.back() : unit_.find(kernel);
+  const lang::CheckedKernel* found =
+      kernel.empty() && !unit_.kernels.empty() ? &unit_.kernels.back() : unit_.find(kernel);
   if (found && found->program) return *found->program;
   throw std::invalid_argument("no kernel " + kernel);
 }
@@ -132,7 +133,8 @@ std::vector<int64_t> drawn(const Draw& draw, int64_t n, int64_t row, Random& ran
   int64_t last = std::max(draw.lo, draw.hi - 1);
   switch (draw.pattern) {
     case Draw::Pattern::kSortedStarts:
-      for (int64_t& v : out) v = chance(random, 0.2) ? draw.lo : chance(random, 0.2) ? last : between(random, draw.lo, last);
+      for (int64_t& v : out)
+        v = chance(random, 0.2) ? draw.lo : chance(random, 0.2) ? last : between(random, draw.lo, last);
       for (int64_t i = 0; i < n; i += std::max<int64_t>(row, 1)) {
         std::sort(out.begin() + i, out.begin() + std::min(n, i + std::max<int64_t>(row, 1)));
       }
@@ -146,7 +148,8 @@ std::vector<int64_t> drawn(const Draw& draw, int64_t n, int64_t row, Random& ran
       break;
     }
     default:
-      for (int64_t& v : out) v = chance(random, 0.15) ? draw.lo : chance(random, 0.15) ? last : between(random, draw.lo, last);
+      for (int64_t& v : out)
+        v = chance(random, 0.15) ? draw.lo : chance(random, 0.15) ? last : between(random, draw.lo, last);
   }
   return out;
 }
@@ -210,7 +213,8 @@ std::vector<double> Call::reals(const std::string& name) const {
   for (int64_t i = 0; i < arguments_->elements(t); ++i) {
     uint64_t bits = load_bits(arguments_->type(t), o.data.data(), i);
     bool real = quern::kind(arguments_->type(t)) == Kind::kReal;
-    out.push_back(real ? decode_real(arguments_->type(t), bits) : static_cast<double>(decode_int(arguments_->type(t), bits)));
+    out.push_back(real ? decode_real(arguments_->type(t), bits)
+                       : static_cast<double>(decode_int(arguments_->type(t), bits)));
   }
   return out;
 }

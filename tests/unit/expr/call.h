@@ -53,7 +53,7 @@ class Arguments {
  public:
   Arguments(const Program& program, const Binding& binding);
 
-  void set(const std::string& name, const std::vector<double>& values);   // converted as stored; integers exactly
+  void set(const std::string& name, const std::vector<double>& values);  // converted as stored; integers exactly
   void set_whole(const std::string& name, const std::vector<int64_t>& values);
   void put(size_t tensor, int64_t element, double value);
   void put_whole(size_t tensor, int64_t element, int64_t value);

@@ -1,5 +1,7 @@
 // Which sums are contractions and what may be rounded in them: the examples of section 7 of the notation, and the whole
 // library as a table that was checked by hand (tests/unit/expr/contractions.txt; QUERN_UPDATE=1 writes it anew).
+#include "expr/contraction.h"
+
 #include <fmt/format.h>
 
 #include <cstdlib>
@@ -8,7 +10,6 @@
 #include <unordered_set>
 
 #include "call.h"
-#include "expr/contraction.h"
 #include "expr/print.h"
 
 namespace quern::expr::test {
@@ -50,7 +51,10 @@ Binding sizes_of_32(const Program& program, ScalarType type) {
   bool window = program.name.str().starts_with("conv") || program.name.str() == "max_pool";
   for (const Dimension& d : program.dimensions) {
     std::string n = d.name.str();
-    r.dimensions[d.name] = n == "G" ? 2 : n == "L" ? 4 : window && (n == "R" || n == "S" || n == "U" || n == "P") ? 4 : 32;
+    r.dimensions[d.name] = n == "G"                                                   ? 2
+                           : n == "L"                                                 ? 4
+                           : window && (n == "R" || n == "S" || n == "U" || n == "P") ? 4
+                                                                                      : 32;
   }
   if (program.name == Symbol("nvfp4_linear")) r.dimensions[Symbol("K")] = 64;
   auto b = bind(program, r);
@@ -98,37 +102,47 @@ TEST(Contractions, PlainOperandsAreNotRounded) {
 
 TEST(Contractions, ComputedOperandsRoundToThe16BitTypeBesideThem) {
   auto f = [](const std::string& body, const Types& types = kBf16, int64_t k = 16) {
-    return first("kernel f(a: f32[M, K], b: T[K, N], s: f32[N, (K + 7) // 8], h: f16[K], d: f32[K]) -> c: f32[M, N] { p[m < M, k < K] = exp(a[m, k])\n"
-                 " q[m < M, k < K]: f32 = exp(a[m, k])\n c[m, n] = (sum[k < K] " + body + ") + h[0] + d[0] + s[0, 0] + p[0, 0] + q[0, 0] }",
-                 {{"M", 2}, {"K", k}, {"N", 2}}, types);
+    return first(
+        "kernel f(a: f32[M, K], b: T[K, N], s: f32[N, (K + 7) // 8], h: f16[K], d: f32[K]) -> c: f32[M, N] { p[m < M, "
+        "k < K] = exp(a[m, k])\n"
+        " q[m < M, k < K]: f32 = exp(a[m, k])\n c[m, n] = (sum[k < K] " +
+            body + ") + h[0] + d[0] + s[0, 0] + p[0, 0] + q[0, 0] }",
+        {{"M", 2}, {"K", k}, {"N", 2}}, types);
   };
   EXPECT_EQ(f("exp(a[m, k]) * b[k, n]"), "yes, exp(a[m, k]) to bf16");
   EXPECT_EQ(f("p[m, k] * b[k, n]"), "yes, p[m, k] to bf16");
-  EXPECT_EQ(f("q[m, k] * b[k, n]"), "yes");                                     // declared f32
-  EXPECT_EQ(f("f32(exp(a[m, k])) * b[k, n]"), "yes");                           // cast
-  EXPECT_EQ(f("a[m, k] * b[k, n]"), "yes");                                     // plain
-  EXPECT_EQ(f("a[m, k] * d[k] * b[k, n]"), "yes, a[m, k] * d[k] to bf16");      // a product is computed
+  EXPECT_EQ(f("q[m, k] * b[k, n]"), "yes");                                 // declared f32
+  EXPECT_EQ(f("f32(exp(a[m, k])) * b[k, n]"), "yes");                       // cast
+  EXPECT_EQ(f("a[m, k] * b[k, n]"), "yes");                                 // plain
+  EXPECT_EQ(f("a[m, k] * d[k] * b[k, n]"), "yes, a[m, k] * d[k] to bf16");  // a product is computed
   EXPECT_EQ(f("a[m, k] / d[k] * b[k, n]"), "yes, a[m, k] / d[k] to bf16");
   EXPECT_EQ(f("a[m, k] * (b[k, n] - 1)"), "yes, b[k, n] - 1 to bf16");
-  EXPECT_EQ(f("a[m, k] * b[k, n] * s[n, k // 8]"), "yes");                      // the scale of a block comes out
+  EXPECT_EQ(f("a[m, k] * b[k, n] * s[n, k // 8]"), "yes");  // the scale of a block comes out
   EXPECT_EQ(f("a[m, k] * (b[k, n] - s[n, k // 8])"), "yes, b[k, n] - s[n, k // 8] to bf16");
-  EXPECT_EQ(f("(a[m, k] if k > 3 else 0) * b[k, n]"), "yes");                   // guarded, but read
+  EXPECT_EQ(f("(a[m, k] if k > 3 else 0) * b[k, n]"), "yes");  // guarded, but read
   EXPECT_EQ(f("-exp(a[m, k]) * b[k, n]"), "yes, exp(a[m, k]) to bf16");
-  EXPECT_EQ(f("exp(a[m, k]) * b[k, n]", {{"T", ScalarType::f32}}), "yes");      // nothing of 16 bits beside it
+  EXPECT_EQ(f("exp(a[m, k]) * b[k, n]", {{"T", ScalarType::f32}}), "yes");  // nothing of 16 bits beside it
   EXPECT_EQ(f("exp(a[m, k]) * b[k, n]", {{"T", ScalarType::f64}}), "yes");
   EXPECT_EQ(f("exp(a[m, k]) * b[k, n]", {{"T", ScalarType::f16}}), "yes, exp(a[m, k]) to f16");
-  EXPECT_EQ(f("exp(a[m, k]) * h[k] * b[k, n]"), "yes");                         // bf16 and f16 both: neither
-  EXPECT_EQ(f("(exp(a[m, k]) + b[k, n])"), "no");                                // no product
-  EXPECT_EQ(f("exp(a[m, k] + b[k, n]) * d[k]"), "no");                          // one factor has both indices
-  EXPECT_EQ(f("exp(a[m, k]) * b[k, n]", kBf16, 15), "no");                      // too short
+  EXPECT_EQ(f("exp(a[m, k]) * h[k] * b[k, n]"), "yes");     // bf16 and f16 both: neither
+  EXPECT_EQ(f("(exp(a[m, k]) + b[k, n])"), "no");           // no product
+  EXPECT_EQ(f("exp(a[m, k] + b[k, n]) * d[k]"), "no");      // one factor has both indices
+  EXPECT_EQ(f("exp(a[m, k]) * b[k, n]", kBf16, 15), "no");  // too short
 }
 
 TEST(Contractions, NotTheseSums) {
   Dims dims{{"M", 32}, {"N", 32}, {"K", 32}};
-  EXPECT_EQ(first("kernel f(x: T[M, K]) -> y: f32[M] { y[m] = sum[k] x[m, k] * x[m, k] }", {{"M", 32}, {"K", 32}}, kBf16), "no");
-  EXPECT_EQ(first("kernel f(x: T[N], g: T[M, N]) -> y: f32[M] { y[m] = sum[n] silu(g[m, n]) * x[n] }", {{"M", 32}, {"N", 32}}, kBf16), "no");
-  EXPECT_EQ(first("kernel f(a: i8[M, K], b: i8[K, N]) -> y: i32[M, N] { y[m, n] = sum[k] a[m, k] * b[k, n] }", dims), "no: integers");
-  EXPECT_EQ(first("kernel f(a: T[M, K]) -> y: f32[M, K] { y[m, i] = sum[j <= i] a[m, j] * 2.5 }", {{"M", 32}, {"K", 32}}, kBf16), "no");
+  EXPECT_EQ(
+      first("kernel f(x: T[M, K]) -> y: f32[M] { y[m] = sum[k] x[m, k] * x[m, k] }", {{"M", 32}, {"K", 32}}, kBf16),
+      "no");
+  EXPECT_EQ(first("kernel f(x: T[N], g: T[M, N]) -> y: f32[M] { y[m] = sum[n] silu(g[m, n]) * x[n] }",
+                  {{"M", 32}, {"N", 32}}, kBf16),
+            "no");
+  EXPECT_EQ(first("kernel f(a: i8[M, K], b: i8[K, N]) -> y: i32[M, N] { y[m, n] = sum[k] a[m, k] * b[k, n] }", dims),
+            "no: integers");
+  EXPECT_EQ(first("kernel f(a: T[M, K]) -> y: f32[M, K] { y[m, i] = sum[j <= i] a[m, j] * 2.5 }",
+                  {{"M", 32}, {"K", 32}}, kBf16),
+            "no");
 }
 
 TEST(Contractions, OperandsOfTheSpecification) {
@@ -141,13 +155,14 @@ TEST(Contractions, OperandsOfTheSpecification) {
   };
   EXPECT_NE(lines("attention").find("yes, p[b, h, m, n] to bf16"), std::string::npos);            // p beside v
   EXPECT_NE(lines("attention_backward").find("yes, gs[b, h, m, n] to bf16"), std::string::npos);  // dS beside k
-  EXPECT_NE(lines("int4_linear").find("w[n, k] - zero[n, k // L] to bf16"), std::string::npos) << lines("int4_linear");  // weight beside x
-  EXPECT_EQ(lines("rms_norm").find("yes"), std::string::npos);                                    // statistics
+  EXPECT_NE(lines("int4_linear").find("w[n, k] - zero[n, k // L] to bf16"), std::string::npos)
+      << lines("int4_linear");                                  // weight beside x
+  EXPECT_EQ(lines("rms_norm").find("yes"), std::string::npos);  // statistics
   EXPECT_EQ(lines("layer_norm").find("yes"), std::string::npos);
-  EXPECT_EQ(lines("conv2d_depthwise").find("yes"), std::string::npos);                            // depthwise filters
-  EXPECT_EQ(lines("cumulative_sum").find("yes"), std::string::npos);                              // scans
+  EXPECT_EQ(lines("conv2d_depthwise").find("yes"), std::string::npos);  // depthwise filters
+  EXPECT_EQ(lines("cumulative_sum").find("yes"), std::string::npos);    // scans
   EXPECT_EQ(lines("gated_recurrence").find("yes"), std::string::npos);
-  EXPECT_EQ(lines("route").find(" to "), std::string::npos) << lines("route");                    // f32 weights stay f32
+  EXPECT_EQ(lines("route").find(" to "), std::string::npos) << lines("route");  // f32 weights stay f32
   EXPECT_EQ(lines("int8_matmul"), "no: integers\n");
 }
 
@@ -160,7 +175,9 @@ TEST(Contractions, RemarksSayWhere) {
   const Program& scatter = library_kernel("embedding_backward");
   Diagnostics order = rounding_remarks(scatter, sizes_of_32(scatter, ScalarType::f32));
   ASSERT_EQ(codes(order), "R3");
-  EXPECT_EQ(codes(rounding_remarks(library_kernel("histogram"), sizes_of_32(library_kernel("histogram"), ScalarType::f32))), "");
+  EXPECT_EQ(
+      codes(rounding_remarks(library_kernel("histogram"), sizes_of_32(library_kernel("histogram"), ScalarType::f32))),
+      "");
 }
 
 }  // namespace

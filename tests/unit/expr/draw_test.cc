@@ -55,9 +55,12 @@ TEST(Draws, LengthsReachFromNoneToAll) {
 }
 
 TEST(Draws, StartsAreSortedAndSlotsDistinct) {
-  EXPECT_EQ(text(library_draw("attention_varlen", {{"N", 9}, {"H", 2}, {"G", 1}, {"D", 2}, {"E", 2}, {"S", 3}}, "start")), "starts 0 10");
+  EXPECT_EQ(
+      text(library_draw("attention_varlen", {{"N", 9}, {"H", 2}, {"G", 1}, {"D", 2}, {"E", 2}, {"S", 3}}, "start")),
+      "starts 0 10");
   EXPECT_EQ(text(library_draw("grouped_linear", {{"M", 9}, {"K", 2}, {"X", 3}, {"N", 2}}, "start")), "starts 0 10");
-  EXPECT_EQ(text(library_draw("cache_append", {{"N", 5}, {"G", 2}, {"D", 2}, {"P", 3}, {"L", 4}}, "slot")), "distinct 0 12");
+  EXPECT_EQ(text(library_draw("cache_append", {{"N", 5}, {"G", 2}, {"D", 2}, {"P", 3}, {"L", 4}}, "slot")),
+            "distinct 0 12");
 }
 
 TEST(Draws, SubscriptsAndPlainNumbers) {
@@ -67,12 +70,23 @@ TEST(Draws, SubscriptsAndPlainNumbers) {
   EXPECT_EQ(text(library_draw("int8_matmul", {{"M", 2}, {"K", 2}, {"N", 2}}, "a")), "integer -128 128");
   EXPECT_EQ(text(library_draw("int4_linear", {{"M", 2}, {"K", 8}, {"N", 2}, {"L", 4}}, "w")), "integer 0 16");
   EXPECT_EQ(text(library_draw("matmul", {{"M", 2}, {"K", 8}, {"N", 2}}, "a")), "real 0 0");
-  EXPECT_EQ(text(draw_of("kernel f(x: f32[N], id: i32[M]) -> y: f32[M] { y[m] = x[2 * id[m] + 1] }", {{"N", 8}, {"M", 3}}, "id")), "integer 0 4");
-  EXPECT_EQ(text(draw_of("kernel f(x: f32[N], id: i32[M]) -> y: f32[M] { y[m] = x[id[m] // 4] }", {{"N", 8}, {"M", 3}}, "id")), "integer 0 32");
-  EXPECT_EQ(text(draw_of("kernel f(x: f32[N], id: i32[M]) -> y: f32[M] { y[m] = x[id[m] - 2] }", {{"N", 8}, {"M", 3}}, "id")), "integer 2 10");
-  EXPECT_EQ(text(draw_of("kernel f(x: f32[N], id: i8[M]) -> y: f32[M] { y[m] = x[id[m]] }", {{"N", 800}, {"M", 3}}, "id")), "integer 0 128");
-  EXPECT_EQ(text(draw_of("kernel f(c: bool[M]) -> y: f32[M] { y[m] = 1 if c[m] else 0 }", {{"M", 3}}, "c")), "bool 0 2");
-  EXPECT_EQ(text(draw_of("kernel f(x: f32[N], id: u8[M]) -> y: f32[M] { y[m] = x[id[m]] }", {{"N", 256}, {"M", 3}}, "id")), "integer 0 256");
+  EXPECT_EQ(text(draw_of("kernel f(x: f32[N], id: i32[M]) -> y: f32[M] { y[m] = x[2 * id[m] + 1] }",
+                         {{"N", 8}, {"M", 3}}, "id")),
+            "integer 0 4");
+  EXPECT_EQ(text(draw_of("kernel f(x: f32[N], id: i32[M]) -> y: f32[M] { y[m] = x[id[m] // 4] }", {{"N", 8}, {"M", 3}},
+                         "id")),
+            "integer 0 32");
+  EXPECT_EQ(
+      text(draw_of("kernel f(x: f32[N], id: i32[M]) -> y: f32[M] { y[m] = x[id[m] - 2] }", {{"N", 8}, {"M", 3}}, "id")),
+      "integer 2 10");
+  EXPECT_EQ(
+      text(draw_of("kernel f(x: f32[N], id: i8[M]) -> y: f32[M] { y[m] = x[id[m]] }", {{"N", 800}, {"M", 3}}, "id")),
+      "integer 0 128");
+  EXPECT_EQ(text(draw_of("kernel f(c: bool[M]) -> y: f32[M] { y[m] = 1 if c[m] else 0 }", {{"M", 3}}, "c")),
+            "bool 0 2");
+  EXPECT_EQ(
+      text(draw_of("kernel f(x: f32[N], id: u8[M]) -> y: f32[M] { y[m] = x[id[m]] }", {{"N", 256}, {"M", 3}}, "id")),
+      "integer 0 256");
 }
 
 }  // namespace

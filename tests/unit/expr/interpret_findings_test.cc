@@ -13,45 +13,54 @@ using W = std::vector<int64_t>;
 using R = std::vector<double>;
 
 TEST(Findings, AReadOutsideGivesZeroAndTheFirstPlaceIsReported) {
-  Call call("kernel f(x: f64[N, 2], id: i32[M]) -> y: f64[M] { y[m] = x[id[m], 0] + x[0, id[m]] }", {{"N", 3}, {"M", 4}});
+  Call call("kernel f(x: f64[N, 2], id: i32[M]) -> y: f64[M] { y[m] = x[id[m], 0] + x[0, id[m]] }",
+            {{"N", 3}, {"M", 4}});
   call.set("x", {1, 10, 2, 20, 3, 30}).set("id", {1, 5, -1, 2}).run();
   EXPECT_EQ(call.reals(), (R{12, 0, 0, 3}));
-  EXPECT_EQ(call.findings(), "E801 x[id[m]] is 5 at m = 1, the dimension has 3\nE801 x[id[m]] is 5 at m = 1, the dimension has 2\n");
+  EXPECT_EQ(call.findings(),
+            "E801 x[id[m]] is 5 at m = 1, the dimension has 3\nE801 x[id[m]] is 5 at m = 1, the dimension has 2\n");
 }
 
 TEST(Findings, ExtremeSubscripts) {
   Call call("kernel f(x: f64[N], id: i64[M]) -> y: f64[M] { y[m] = x[id[m]] + x[id[m] + 1] }", {{"N", 2}, {"M", 3}});
   call.set("x", {1, 2}).set_whole("id", {INT64_MAX, INT64_MIN, 0}).run();
   EXPECT_EQ(call.reals(), (R{0, 0, 3}));
-  EXPECT_EQ(call.findings(), "E801 x[id[m]] is 9223372036854775807 at m = 0, the dimension has 2\n"
-                             "E801 x[id[m] + 1] is -9223372036854775808 at m = 0, the dimension has 2\n");
+  EXPECT_EQ(call.findings(),
+            "E801 x[id[m]] is 9223372036854775807 at m = 0, the dimension has 2\n"
+            "E801 x[id[m] + 1] is -9223372036854775808 at m = 0, the dimension has 2\n");
 }
 
 TEST(Findings, ABoundByDataIsCutToTheDimension) {
-  std::string kernel = "kernel f(x: f64[N], n: i32[M]) -> (s: f64[M], m: f64[M], a: i32[M]) { s[i] = sum[k < n[i]] x[k]\n m[i] = max[k < n[i]] x[k]\n a[i] = argmax[k < n[i]] x[k] }";
+  std::string kernel =
+      "kernel f(x: f64[N], n: i32[M]) -> (s: f64[M], m: f64[M], a: i32[M]) { s[i] = sum[k < n[i]] x[k]\n m[i] = max[k "
+      "< n[i]] x[k]\n a[i] = argmax[k < n[i]] x[k] }";
   Call call(kernel, {{"N", 3}, {"M", 4}});
   call.set("x", {-1, -2, -3}).set("n", {2, 5, 0, -7}).run();
   EXPECT_EQ(call.reals("s"), (R{-3, -6, 0, 0}));
   EXPECT_EQ(call.reals("m"), (R{-1, -1, -INFINITY, -INFINITY}));  // not 0, as elements that are not there would be
   EXPECT_EQ(call.wholes("a"), (W{0, 0, -1, -1}));
-  EXPECT_EQ(call.findings(), "E801 x[k] is 4 at the end of its range n[i] = 5, the dimension has 3\n"
-                             "E801 x[k] is 4 at the end of its range n[i] = 5, the dimension has 3\n"
-                             "E801 x[k] is 4 at the end of its range n[i] = 5, the dimension has 3\n");
+  EXPECT_EQ(call.findings(),
+            "E801 x[k] is 4 at the end of its range n[i] = 5, the dimension has 3\n"
+            "E801 x[k] is 4 at the end of its range n[i] = 5, the dimension has 3\n"
+            "E801 x[k] is 4 at the end of its range n[i] = 5, the dimension has 3\n");
 }
 
 // Hostile data must not ask for 2^31 turns of a loop that does nothing.
 TEST(Findings, HugeRangesEndSoon) {
-  Call call("kernel f(x: f64[N], start: i32[S + 1]) -> (y: f64[S], z: f64[N] = 0) { y[i < S] = max[start[i] <= k < start[i + 1]] x[k]\n"
-            " for[i < S, start[i] <= k < start[i + 1]] z[k] += x[k] }",
-            {{"N", 3}, {"S", 2}});
+  Call call(
+      "kernel f(x: f64[N], start: i32[S + 1]) -> (y: f64[S], z: f64[N] = 0) { y[i < S] = max[start[i] <= k < start[i + "
+      "1]] x[k]\n"
+      " for[i < S, start[i] <= k < start[i + 1]] z[k] += x[k] }",
+      {{"N", 3}, {"S", 2}});
   call.set("x", {-1, -2, -3}).set("start", {-2147483648.0, 1, 2147483647}).run();
   EXPECT_EQ(call.reals("y"), (R{-1, -2}));
   EXPECT_EQ(call.reals("z"), (R{-1, -2, -3}));
-  EXPECT_EQ(call.findings(),
-            "E801 x[k] is -2147483648 at the start of its range start[i] = -2147483648, the dimension has 3\n"
-            "E801 x[k] is 2147483646 at the end of its range start[i + 1] = 2147483647, the dimension has 3\n"
-            "E803 z is written at k = -2147483648, the start of its range start[i] = -2147483648, the dimension has 3\n"
-            "E803 z is written at k = 2147483646, the end of its range start[i + 1] = 2147483647, the dimension has 3\n");
+  EXPECT_EQ(
+      call.findings(),
+      "E801 x[k] is -2147483648 at the start of its range start[i] = -2147483648, the dimension has 3\n"
+      "E801 x[k] is 2147483646 at the end of its range start[i + 1] = 2147483647, the dimension has 3\n"
+      "E803 z is written at k = -2147483648, the start of its range start[i] = -2147483648, the dimension has 3\n"
+      "E803 z is written at k = 2147483646, the end of its range start[i + 1] = 2147483647, the dimension has 3\n");
 }
 
 TEST(Findings, AGuardBoundsARangeToo) {
@@ -63,9 +72,13 @@ TEST(Findings, AGuardBoundsARangeToo) {
 }
 
 TEST(Findings, EachPlaceOnceAlsoInsideFunctions) {
-  Call call("fn twice(x) = x + x\nkernel f(x: f64[N], id: i32[M]) -> y: f64[M] { y[m] = twice(x[id[m]]) + (sum[j < 2] x[id[m]]) }", {{"N", 1}, {"M", 2}});
+  Call call(
+      "fn twice(x) = x + x\nkernel f(x: f64[N], id: i32[M]) -> y: f64[M] { y[m] = twice(x[id[m]]) + (sum[j < 2] "
+      "x[id[m]]) }",
+      {{"N", 1}, {"M", 2}});
   call.set("id", {7, 8}).run();
-  EXPECT_EQ(call.findings(), "E801 x[id[m]] is 7 at m = 0, the dimension has 1\nE801 x[id[m]] is 7 at m = 0, the dimension has 1\n");
+  EXPECT_EQ(call.findings(),
+            "E801 x[id[m]] is 7 at m = 0, the dimension has 1\nE801 x[id[m]] is 7 at m = 0, the dimension has 1\n");
 }
 
 // --- threads ---
@@ -75,7 +88,8 @@ bool same(const Interpreted& a, const Interpreted& b) {
   for (size_t i = 0; i < a.outputs.size(); ++i) {
     const Output &x = a.outputs[i], &y = b.outputs[i];
     if (x.data != y.data || x.bound.size() != y.bound.size()) return false;
-    if (!x.bound.empty() && std::memcmp(x.bound.data(), y.bound.data(), x.bound.size() * sizeof(double)) != 0) return false;
+    if (!x.bound.empty() && std::memcmp(x.bound.data(), y.bound.data(), x.bound.size() * sizeof(double)) != 0)
+      return false;
   }
   return true;
 }
@@ -104,7 +118,8 @@ TEST(Threads, ChangeNothing) {
       for (size_t o = 0; o < one->outputs.size(); ++o) {
         EXPECT_EQ(one->outputs[o].data, without->outputs[o].data) << k.name;
         EXPECT_TRUE(without->outputs[o].bound.empty());
-        EXPECT_EQ(one->outputs[o].bound.size(), static_cast<size_t>(arguments.elements(static_cast<size_t>(one->outputs[o].tensor))));
+        EXPECT_EQ(one->outputs[o].bound.size(),
+                  static_cast<size_t>(arguments.elements(static_cast<size_t>(one->outputs[o].tensor))));
       }
     }
   }
@@ -141,13 +156,20 @@ TEST(Limits, ResultsThatDoNotFitAreRefused) {
 TEST(Limits, DeepEvaluationIsRefusedAndNotAStackOverflow) {
   auto chain = [](int n, const std::string& before, const std::string& after) {
     std::string body = "t0[i] = x[i]\n";
-    for (int k = 1; k <= n; ++k) body += "t" + std::to_string(k) + "[i < N] = " + before + "t" + std::to_string(k - 1) + "[i]" + after + "\n";
+    for (int k = 1; k <= n; ++k)
+      body += "t" + std::to_string(k) + "[i < N] = " + before + "t" + std::to_string(k - 1) + "[i]" + after + "\n";
     return "kernel f(x: f64[N]) -> y: f64[N] { " + body + " y[i] = t" + std::to_string(n) + "[i] }";
   };
   // Each local is two levels.
-  const std::pair<const char*, const char*> levels[] = {
-      {"(", " if x[i] > 0 else 0)"}, {"(sum[i < N] ", ")"}, {"(max[i < N] ", ")"}, {"max(", ", 0)"}, {"abs(", ")"}, {"pow(", ", 1)"}, {"f64(", ")"},
-      {"(prod[i < N] ", ")"},        {"(", " + 0)"}};
+  const std::pair<const char*, const char*> levels[] = {{"(", " if x[i] > 0 else 0)"},
+                                                        {"(sum[i < N] ", ")"},
+                                                        {"(max[i < N] ", ")"},
+                                                        {"max(", ", 0)"},
+                                                        {"abs(", ")"},
+                                                        {"pow(", ", 1)"},
+                                                        {"f64(", ")"},
+                                                        {"(prod[i < N] ", ")"},
+                                                        {"(", " + 0)"}};
   for (const auto& [before, after] : levels) {
     Call call(chain(1450, before, after), {{"N", 1}});
     call.set("x", {1}).run({.threads = 2});

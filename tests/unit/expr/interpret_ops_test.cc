@@ -15,8 +15,10 @@ const double kNaN = std::nan("");
 constexpr int64_t kMin = INT64_MIN, kMax = INT64_MAX;
 
 // e over a[i], b[i] (i64), for pairs of integers.
-std::vector<int64_t> wholes(const std::string& e, const std::vector<std::pair<int64_t, int64_t>>& pairs, std::string* findings = nullptr) {
-  Call call("kernel f(a: i64[N], b: i64[N]) -> y: i64[N] { y[i] = (" + e + ") + 0 * (a[i] + b[i]) }", {{"N", std::ssize(pairs)}});
+std::vector<int64_t> wholes(const std::string& e, const std::vector<std::pair<int64_t, int64_t>>& pairs,
+                            std::string* findings = nullptr) {
+  Call call("kernel f(a: i64[N], b: i64[N]) -> y: i64[N] { y[i] = (" + e + ") + 0 * (a[i] + b[i]) }",
+            {{"N", std::ssize(pairs)}});
   std::vector<int64_t> a, b;
   for (auto [x, y] : pairs) a.push_back(x), b.push_back(y);
   call.set_whole("a", a).set_whole("b", b).run();
@@ -24,8 +26,10 @@ std::vector<int64_t> wholes(const std::string& e, const std::vector<std::pair<in
   return call.wholes();
 }
 
-std::vector<double> reals(const std::string& e, const std::vector<std::pair<double, double>>& pairs, const std::string& type = "f64") {
-  Call call("kernel f(a: f64[N], b: f64[N]) -> y: " + type + "[N] { y[i] = " + e + " if a[i] == a[i] or b[i] == b[i] or true else b[i] }",
+std::vector<double> reals(const std::string& e, const std::vector<std::pair<double, double>>& pairs,
+                          const std::string& type = "f64") {
+  Call call("kernel f(a: f64[N], b: f64[N]) -> y: " + type + "[N] { y[i] = " + e +
+                " if a[i] == a[i] or b[i] == b[i] or true else b[i] }",
             {{"N", std::ssize(pairs)}});
   std::vector<double> a, b;
   for (auto [x, y] : pairs) a.push_back(x), b.push_back(y);
@@ -35,8 +39,9 @@ std::vector<double> reals(const std::string& e, const std::vector<std::pair<doub
 }
 
 std::vector<int64_t> truths(const std::string& e, const std::vector<std::pair<double, double>>& pairs) {
-  Call call("kernel f(a: f64[N], b: f64[N]) -> y: bool[N] { y[i] = (" + e + ") and (a[i] == a[i] or b[i] == b[i] or true) }",
-            {{"N", std::ssize(pairs)}});
+  Call call(
+      "kernel f(a: f64[N], b: f64[N]) -> y: bool[N] { y[i] = (" + e + ") and (a[i] == a[i] or b[i] == b[i] or true) }",
+      {{"N", std::ssize(pairs)}});
   std::vector<double> a, b;
   for (auto [x, y] : pairs) a.push_back(x), b.push_back(y);
   call.set("a", a).set("b", b).run();
@@ -46,7 +51,8 @@ std::vector<int64_t> truths(const std::string& e, const std::vector<std::pair<do
 void expect_reals(const std::vector<double>& have, const std::vector<double>& want, const std::string& what) {
   ASSERT_EQ(have.size(), want.size()) << what;
   for (size_t i = 0; i < have.size(); ++i) {
-    bool same = std::bit_cast<uint64_t>(have[i]) == std::bit_cast<uint64_t>(want[i]) || (std::isnan(have[i]) && std::isnan(want[i]));
+    bool same = std::bit_cast<uint64_t>(have[i]) == std::bit_cast<uint64_t>(want[i]) ||
+                (std::isnan(have[i]) && std::isnan(want[i]));
     EXPECT_TRUE(same) << what << " " << i << ": " << have[i] << ", expected " << want[i];
   }
 }
@@ -56,7 +62,8 @@ using W = std::vector<int64_t>;
 TEST(Integers, WrapLikeTwosComplement) {
   EXPECT_EQ(wholes("a[i] + b[i]", {{kMax, 1}, {kMin, -1}, {5, -7}}), (W{kMin, kMax, -2}));
   EXPECT_EQ(wholes("a[i] - b[i]", {{kMin, 1}, {0, kMin}, {5, 7}}), (W{kMax, kMin, -2}));
-  EXPECT_EQ(wholes("a[i] * b[i]", {{kMin, -1}, {int64_t{1} << 62, 4}, {-3, 7}, {3037000500, 3037000500}}), (W{kMin, 0, -21, -9223372036709301616}));
+  EXPECT_EQ(wholes("a[i] * b[i]", {{kMin, -1}, {int64_t{1} << 62, 4}, {-3, 7}, {3037000500, 3037000500}}),
+            (W{kMin, 0, -21, -9223372036709301616}));
   EXPECT_EQ(wholes("-a[i]", {{kMin, 0}, {kMax, 0}, {3, 0}}), (W{kMin, -kMax, -3}));
   EXPECT_EQ(wholes("abs(a[i])", {{kMin, 0}, {-3, 0}, {3, 0}}), (W{kMin, 3, 3}));
   EXPECT_EQ(wholes("floor(a[i]) + ceil(a[i]) + round(a[i])", {{-3, 0}}), (W{-9}));
@@ -113,10 +120,12 @@ TEST(Integers, MeetReals) {
 }
 
 TEST(Reals, Arithmetic) {
-  expect_reals(reals("a[i] + b[i]", {{0.1, 0.2}, {kInf, -kInf}, {-0.0, 0.0}, {1e308, 1e308}}), {0.1 + 0.2, kNaN, 0.0, kInf}, "+");
+  expect_reals(reals("a[i] + b[i]", {{0.1, 0.2}, {kInf, -kInf}, {-0.0, 0.0}, {1e308, 1e308}}),
+               {0.1 + 0.2, kNaN, 0.0, kInf}, "+");
   expect_reals(reals("a[i] - b[i]", {{0.3, 0.1}, {kInf, kInf}}), {0.3 - 0.1, kNaN}, "-");
   expect_reals(reals("a[i] * b[i]", {{0.1, 3}, {0, kInf}, {-0.0, 5}}), {0.1 * 3, kNaN, -0.0}, "*");
-  expect_reals(reals("a[i] / b[i]", {{1, 3}, {1, 0}, {-1, 0}, {0, 0}, {1, -0.0}}), {1.0 / 3, kInf, -kInf, kNaN, -kInf}, "/");
+  expect_reals(reals("a[i] / b[i]", {{1, 3}, {1, 0}, {-1, 0}, {0, 0}, {1, -0.0}}), {1.0 / 3, kInf, -kInf, kNaN, -kInf},
+               "/");
   expect_reals(reals("-a[i]", {{0, 0}, {-0.0, 0}, {kInf, 0}}), {-0.0, 0.0, -kInf}, "negation");
 }
 
@@ -128,13 +137,13 @@ TEST(Reals, Functions) {
     double (*f)(double);
   };
   const Case cases[] = {
-      {"exp", [](double x) { return std::exp(x); }},     {"exp2", [](double x) { return std::exp2(x); }},
-      {"log", [](double x) { return std::log(x); }},     {"log2", [](double x) { return std::log2(x); }},
-      {"sqrt", [](double x) { return std::sqrt(x); }},   {"rsqrt", [](double x) { return 1 / std::sqrt(x); }},
-      {"sin", [](double x) { return std::sin(x); }},     {"cos", [](double x) { return std::cos(x); }},
-      {"tanh", [](double x) { return std::tanh(x); }},   {"erf", [](double x) { return std::erf(x); }},
-      {"abs", [](double x) { return std::fabs(x); }},    {"floor", [](double x) { return std::floor(x); }},
-      {"ceil", [](double x) { return std::ceil(x); }},   {"round", [](double x) { return std::nearbyint(x); }},
+      {"exp", [](double x) { return std::exp(x); }},   {"exp2", [](double x) { return std::exp2(x); }},
+      {"log", [](double x) { return std::log(x); }},   {"log2", [](double x) { return std::log2(x); }},
+      {"sqrt", [](double x) { return std::sqrt(x); }}, {"rsqrt", [](double x) { return 1 / std::sqrt(x); }},
+      {"sin", [](double x) { return std::sin(x); }},   {"cos", [](double x) { return std::cos(x); }},
+      {"tanh", [](double x) { return std::tanh(x); }}, {"erf", [](double x) { return std::erf(x); }},
+      {"abs", [](double x) { return std::fabs(x); }},  {"floor", [](double x) { return std::floor(x); }},
+      {"ceil", [](double x) { return std::ceil(x); }}, {"round", [](double x) { return std::nearbyint(x); }},
   };
   for (const Case& c : cases) {
     std::vector<double> want;
@@ -169,13 +178,15 @@ TEST(Reals, MaxAndMinHandNaNOn) {
 
 std::vector<double> cast_to(const std::string& type, const std::vector<double>& from) {
   bool whole = type[0] == 'i' || type[0] == 'u';
-  Call call("kernel f(x: f64[N]) -> y: " + std::string(whole ? "i64" : "f64") + "[N] { y[i] = " + type + "(x[i]) }", {{"N", std::ssize(from)}});
+  Call call("kernel f(x: f64[N]) -> y: " + std::string(whole ? "i64" : "f64") + "[N] { y[i] = " + type + "(x[i]) }",
+            {{"N", std::ssize(from)}});
   call.set("x", from).run();
   return call.reals();
 }
 
 TEST(Casts, RealToIntegerTruncatesAndSaturates) {
-  EXPECT_EQ(cast_to("i8", {1.9, -1.9, 127.9, 128, 1e9, -129, kNaN, kInf, -kInf, -0.5}), (std::vector<double>{1, -1, 127, 127, 127, -128, 0, 127, -128, 0}));
+  EXPECT_EQ(cast_to("i8", {1.9, -1.9, 127.9, 128, 1e9, -129, kNaN, kInf, -kInf, -0.5}),
+            (std::vector<double>{1, -1, 127, 127, 127, -128, 0, 127, -128, 0}));
   EXPECT_EQ(cast_to("u8", {255.9, 256, -1, 3.5}), (std::vector<double>{255, 255, 0, 3}));
   EXPECT_EQ(cast_to("u4", {15.5, 17, -3}), (std::vector<double>{15, 15, 0}));
   EXPECT_EQ(cast_to("i4", {7.9, 8, -8.5, -100}), (std::vector<double>{7, 7, -8, -8}));
@@ -187,9 +198,11 @@ TEST(Casts, RealToIntegerTruncatesAndSaturates) {
 }
 
 TEST(Casts, RealToReal) {
-  EXPECT_EQ(cast_to("f16", {65519, 65520, 1e-8, 0x1.002p0, 0x1.006p0, -65520}), (std::vector<double>{65504, kInf, 0, 1, 0x1.008p0, -kInf}));
+  EXPECT_EQ(cast_to("f16", {65519, 65520, 1e-8, 0x1.002p0, 0x1.006p0, -65520}),
+            (std::vector<double>{65504, kInf, 0, 1, 0x1.008p0, -kInf}));
   EXPECT_EQ(cast_to("bf16", {0x1.01p0, 0x1.03p0, 3.4e38, 3.3e38}), (std::vector<double>{1, 0x1.04p0, kInf, 0x1.fp127}));
-  EXPECT_EQ(cast_to("f8e4m3", {448, 1e9, -1e9, kInf, 0.001, 17}), (std::vector<double>{448, 448, -448, 448, 0x1p-9 * 1, 16}));
+  EXPECT_EQ(cast_to("f8e4m3", {448, 1e9, -1e9, kInf, 0.001, 17}),
+            (std::vector<double>{448, 448, -448, 448, 0x1p-9 * 1, 16}));
   EXPECT_EQ(cast_to("f8e5m2", {57344, 1e9, -kInf}), (std::vector<double>{57344, 57344, -57344}));
   EXPECT_EQ(cast_to("f4e2m1", {0.24, 0.25, 0.75, 2.5, 5, 100, -100}), (std::vector<double>{0, 0, 1, 2, 4, 6, -6}));
   EXPECT_EQ(cast_to("f8e8m0", {1, 3, 0, 1e30}), (std::vector<double>{1, 2, 0x1p-127, 0x1p100}));
@@ -217,13 +230,15 @@ TEST(Casts, LargeIntegersRoundOnce) {
   int64_t x = (int64_t{1} << 54) + (int64_t{1} << 30) + 1;
   Call call("kernel f(a: i64[N]) -> y: f64[N] { y[i] = f32(a[i]) }", {{"N", 3}});
   call.set_whole("a", {x, -x, kMax}).run();
-  EXPECT_EQ(call.reals(), (std::vector<double>{static_cast<double>(static_cast<float>(x)), static_cast<double>(static_cast<float>(-x)), 0x1p63}));
+  EXPECT_EQ(call.reals(), (std::vector<double>{static_cast<double>(static_cast<float>(x)),
+                                               static_cast<double>(static_cast<float>(-x)), 0x1p63}));
 }
 
 // --- reductions ---
 
 double reduce(const std::string& e, const std::vector<double>& x, const std::string& type = "f64") {
-  Call call("kernel f(x: " + type + "[N], z: f32[1]) -> y: f64 { y = " + e + " if z[0] == 0 else x[0] }", {{"N", std::ssize(x)}});
+  Call call("kernel f(x: " + type + "[N], z: f32[1]) -> y: f64 { y = " + e + " if z[0] == 0 else x[0] }",
+            {{"N", std::ssize(x)}});
   call.set("x", x).run();
   EXPECT_EQ(call.findings(), "");
   return call.reals()[0];
@@ -240,7 +255,10 @@ TEST(Reductions, OverNothing) {
   EXPECT_EQ(reduce("(1 if (all[i] (x[i] > 0)) else 0)", {}), 1);
   EXPECT_TRUE(std::isnan(reduce("mean[i](x[i])", {})));
   EXPECT_EQ(reduce("logsumexp[i](x[i])", {}), -kInf);
-  Call call("kernel f(x: i64[N]) -> (a: i64, b: i64, c: i64, d: i64) { a = max[i] x[i]\n b = min[i] x[i]\n c = sum[i] x[i]\n d = prod[i] x[i] }", {{"N", 0}});
+  Call call(
+      "kernel f(x: i64[N]) -> (a: i64, b: i64, c: i64, d: i64) { a = max[i] x[i]\n b = min[i] x[i]\n c = sum[i] x[i]\n "
+      "d = prod[i] x[i] }",
+      {{"N", 0}});
   call.run();
   EXPECT_EQ(call.wholes("a")[0], kMin);
   EXPECT_EQ(call.wholes("b")[0], kMax);
@@ -278,8 +296,10 @@ TEST(Reductions, ArgmaxTakesTheFirst) {
 }
 
 TEST(Reductions, SeveralIndicesLeftToRight) {
-  Call call("kernel f(x: f32[N, M]) -> (y: i32, z: i32, w: f32) { y = sum[i < N, j <= i] 1\n z = argmax[i] (sum[j] x[i, j])\n w = max[i < N, i <= j < M] x[i, j] }",
-            {{"N", 3}, {"M", 3}});
+  Call call(
+      "kernel f(x: f32[N, M]) -> (y: i32, z: i32, w: f32) { y = sum[i < N, j <= i] 1\n z = argmax[i] (sum[j] x[i, "
+      "j])\n w = max[i < N, i <= j < M] x[i, j] }",
+      {{"N", 3}, {"M", 3}});
   call.set("x", {1, 2, 3, 9, 0, 0, 8, 8, -1}).run();
   EXPECT_EQ(call.wholes("y")[0], 6);
   EXPECT_EQ(call.wholes("z")[0], 2);
@@ -304,7 +324,10 @@ TEST(Reductions, IndexGroups) {
 // --- the rest ---
 
 TEST(Random, IsPhilox) {
-  Call call("kernel f(seed: i64, x: i64[N]) -> (y: i64[N], u: f64[N]) { y[n] = random_bits(seed, x[n])\n u[n] = uniform(seed, x[n]) }", {{"N", 6}});
+  Call call(
+      "kernel f(seed: i64, x: i64[N]) -> (y: i64[N], u: f64[N]) { y[n] = random_bits(seed, x[n])\n u[n] = "
+      "uniform(seed, x[n]) }",
+      {{"N", 6}});
   call.set_whole("seed", {0}).set_whole("x", {0, 1, 2, 3, 4, -1}).run();
   // Random123's known answers of philox4x32-10 for a zero counter and key.
   EXPECT_EQ(call.wholes("y")[0], 0x6627e8d5);
@@ -320,8 +343,10 @@ TEST(Random, IsPhilox) {
 
 TEST(Branches, OnlyWhatIsUsedIsRead) {
   // Every guard that the notation has: what it skips would be outside.
-  for (const char* e : {"(x[i - 1] if i > 0 else 0)", "(0 if i == 0 else x[i - 1])", "(1 if i > 0 and x[i - 1] > 2 else 0)", "(1 if i == 0 or x[i - 1] > 2 else 0)",
-                        "(1 if not (i == 0 or x[i - 1] <= 2) else 0)", "(sum[j < i] x[i - 1])", "(max[j < i] x[i - j - 1])"}) {
+  for (const char* e :
+       {"(x[i - 1] if i > 0 else 0)", "(0 if i == 0 else x[i - 1])", "(1 if i > 0 and x[i - 1] > 2 else 0)",
+        "(1 if i == 0 or x[i - 1] > 2 else 0)", "(1 if not (i == 0 or x[i - 1] <= 2) else 0)", "(sum[j < i] x[i - 1])",
+        "(max[j < i] x[i - j - 1])"}) {
     Call call(std::string("kernel f(x: f32[N]) -> y: f32[N] { y[i] = ") + e + " }", {{"N", 4}});
     call.set("x", {1, 2, 3, 4}).run();
     EXPECT_EQ(call.findings(), "") << e;

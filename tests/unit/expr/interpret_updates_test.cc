@@ -11,16 +11,20 @@ using W = std::vector<int64_t>;
 using R = std::vector<double>;
 
 TEST(Locals, AreFunctionsOnTheirRange) {
-  Call call("kernel f(x: f64[N]) -> y: f64[N] { t[i, j <= i] = x[i] * 10 + j\n u[i] = sum[j <= i] t[i, j]\n y[i] = u[N - 1 - i] + (t[i, 0] if i < 9 else 0) }",
-            {{"N", 3}});
+  Call call(
+      "kernel f(x: f64[N]) -> y: f64[N] { t[i, j <= i] = x[i] * 10 + j\n u[i] = sum[j <= i] t[i, j]\n y[i] = u[N - 1 - "
+      "i] + (t[i, 0] if i < 9 else 0) }",
+      {{"N", 3}});
   call.set("x", {1, 2, 3}).run();
   EXPECT_EQ(call.findings(), "");
   EXPECT_EQ(call.reals(), (R{93 + 10, 41 + 20, 10 + 30}));
 }
 
 TEST(Locals, AnnotatedOnesRound) {
-  Call call("kernel f(x: f64[N]) -> (y: f64[N], z: i64[N], w: f64[N]) { p[i]: bf16 = x[i]\n q[i]: i8 = i32(x[i])\n r[i] = x[i]\n y[i] = p[i]\n z[i] = q[i]\n w[i] = r[i] }",
-            {{"N", 2}});
+  Call call(
+      "kernel f(x: f64[N]) -> (y: f64[N], z: i64[N], w: f64[N]) { p[i]: bf16 = x[i]\n q[i]: i8 = i32(x[i])\n r[i] = "
+      "x[i]\n y[i] = p[i]\n z[i] = q[i]\n w[i] = r[i] }",
+      {{"N", 2}});
   call.set("x", {1.001, 200}).run();
   EXPECT_EQ(call.reals("y"), (R{1, 200}));
   EXPECT_EQ(call.wholes("z"), (W{1, -56}));
@@ -28,7 +32,8 @@ TEST(Locals, AnnotatedOnesRound) {
 }
 
 TEST(Locals, OutsideTheirRangeGiveZero) {
-  Call call("kernel f(x: f64[N], id: i32[N]) -> y: f64[N] { t[1 <= i < N] = x[i]\n y[i] = t[id[i]] + 100 }", {{"N", 3}});
+  Call call("kernel f(x: f64[N], id: i32[N]) -> y: f64[N] { t[1 <= i < N] = x[i]\n y[i] = t[id[i]] + 100 }",
+            {{"N", 3}});
   call.set("x", {1, 2, 3}).set("id", {0, 3, 2}).run();
   EXPECT_EQ(call.reals(), (R{100, 100, 103}));
   EXPECT_EQ(call.findings(), "E802 t is read at id[i] = 0, outside its range 1...2\n");
@@ -43,22 +48,26 @@ TEST(Locals, ChainsOfThem) {
 }
 
 TEST(Within, ALocalOfAFunctionHasItsRange) {
-  Call call("fn shifted[i](x[i], k) {\n t[i] = 2 * x[i]\n return t[k + 1]\n}\n"
-            "kernel f(x: f64[N], id: i32[N]) -> y: f64[N] { y[m] = shifted[n < 2](x[n], id[m]) }",
-            {{"N", 4}});
+  Call call(
+      "fn shifted[i](x[i], k) {\n t[i] = 2 * x[i]\n return t[k + 1]\n}\n"
+      "kernel f(x: f64[N], id: i32[N]) -> y: f64[N] { y[m] = shifted[n < 2](x[n], id[m]) }",
+      {{"N", 4}});
   call.set("x", {1, 2, 4, 8}).set("id", {0, -1, 1, 5}).run();
   EXPECT_EQ(call.reals(), (R{4, 2, 0, 0}));
   EXPECT_EQ(call.findings(), "E802 t is read at id[m] + 1 = 2, outside its range 0...1\n");
   Proofs proofs = prove(call.program(), call.binding());
   bool checked = false;
-  for (const SubscriptProof& p : proofs.subscripts) checked |= p.local && p.tensor == Symbol("t") && p.proof == Proof::kChecked && p.data;
+  for (const SubscriptProof& p : proofs.subscripts)
+    checked |= p.local && p.tensor == Symbol("t") && p.proof == Proof::kChecked && p.data;
   EXPECT_TRUE(checked);
 }
 
 TEST(Results, ReadAsStored) {
-  Call call("kernel f(x: f64[N]) -> (a: bf16[N], b: f64[N], c: f8e4m3[N], d: i8[N] = 0, e: i32[N]) { a[i] = x[i]\n b[i] = a[i] * 2\n c[i] = x[i]\n"
-            " for[i] d[i % 1 + i] += i32(x[i])\n e[i] = d[i] }",
-            {{"N", 3}});
+  Call call(
+      "kernel f(x: f64[N]) -> (a: bf16[N], b: f64[N], c: f8e4m3[N], d: i8[N] = 0, e: i32[N]) { a[i] = x[i]\n b[i] = "
+      "a[i] * 2\n c[i] = x[i]\n"
+      " for[i] d[i % 1 + i] += i32(x[i])\n e[i] = d[i] }",
+      {{"N", 3}});
   call.set("x", {1.001, 300, 1000}).run();
   EXPECT_EQ(call.reals("a"), (R{1, 300, 1000}));
   EXPECT_EQ(call.reals("b"), (R{2, 600, 2000}));
@@ -82,8 +91,10 @@ TEST(Results, OfEveryTypeAreStored) {
 }
 
 TEST(Results, FirstValues) {
-  Call call("kernel f(x: i32[N]) -> (y: f32[4] = -inf, z: i32[4] = -7, w: f16[4] = 0.1) { for[n] y[x[n]] = 1.5\n for[n] z[x[n]] = 3\n for[n] w[x[n]] = 2 }",
-            {{"N", 1}});
+  Call call(
+      "kernel f(x: i32[N]) -> (y: f32[4] = -inf, z: i32[4] = -7, w: f16[4] = 0.1) { for[n] y[x[n]] = 1.5\n for[n] "
+      "z[x[n]] = 3\n for[n] w[x[n]] = 2 }",
+      {{"N", 1}});
   call.set("x", {2}).run();
   EXPECT_EQ(call.reals("y"), (R{-INFINITY, -INFINITY, 1.5, -INFINITY}));
   EXPECT_EQ(call.wholes("z"), (W{-7, -7, 3, -7}));
@@ -98,14 +109,19 @@ TEST(Inout, IsReadAsItWas) {
 }
 
 TEST(Inout, KeepsWhatIsNotWritten) {
-  Call call("kernel f(x: i32[2], inout y: u4[2, 4], inout z: f16[4]) { for[n if x[n] > 0] y[n, j] = x[n] + j\n for[n if x[n] < 0] z[n + 1] = x[n] }");
+  Call call(
+      "kernel f(x: i32[2], inout y: u4[2, 4], inout z: f16[4]) { for[n if x[n] > 0] y[n, j] = x[n] + j\n for[n if x[n] "
+      "< 0] z[n + 1] = x[n] }");
   call.set("x", {3, -1}).set("y", {1, 2, 3, 4, 5, 6, 7, 8}).set("z", {0.5, 1, 2, 3}).run();
   EXPECT_EQ(call.wholes("y"), (W{3, 4, 5, 6, 5, 6, 7, 8}));
   EXPECT_EQ(call.reals("z"), (R{0.5, 1, -1, 3}));
 }
 
 TEST(Updates, ScatterAddAndFilter) {
-  Call call("kernel f(id: i32[N], x: f64[N]) -> (h: i32[3] = 0, s: f64[3] = 0.5) { for[n] h[id[n]] += 1\n for[n if x[n] > 0] s[id[n]] += x[n] }", {{"N", 5}});
+  Call call(
+      "kernel f(id: i32[N], x: f64[N]) -> (h: i32[3] = 0, s: f64[3] = 0.5) { for[n] h[id[n]] += 1\n for[n if x[n] > 0] "
+      "s[id[n]] += x[n] }",
+      {{"N", 5}});
   call.set("id", {0, 2, 2, 1, 0}).set("x", {1, 2, -4, 8, 16}).run();
   EXPECT_EQ(call.wholes("h"), (W{2, 1, 2}));
   EXPECT_EQ(call.reals("s"), (R{17.5, 8.5, 2.5}));
@@ -119,7 +135,9 @@ TEST(Updates, OutsideIsDroppedAndReported) {
 }
 
 TEST(Updates, EachElementIsWrittenAtMostOnce) {
-  Call call("kernel f(id: i32[N], jd: i32[M]) -> y: i32[3, 2] = 0 { for[n] y[id[n], j] = n\n for[m] y[jd[m], j] = 100 + m }", {{"N", 2}, {"M", 2}});
+  Call call(
+      "kernel f(id: i32[N], jd: i32[M]) -> y: i32[3, 2] = 0 { for[n] y[id[n], j] = n\n for[m] y[jd[m], j] = 100 + m }",
+      {{"N", 2}, {"M", 2}});
   call.set("id", {0, 2}).set("jd", {1, 2}).run();
   EXPECT_EQ(call.findings(), "E804 y[2, 0] is written by n = 1, j = 0 and by m = 1, j = 0\n");
   call.set("id", {0, 0}).set("jd", {1, 2}).run();
@@ -137,7 +155,9 @@ TEST(Updates, IntegersWrapWhereTheyAreStored) {
 }
 
 TEST(Packed, TwoElementsAByteEvenOneLow) {
-  Call call("kernel f(x: u4[2, 4], w: f4e2m1[2, 4]) -> (y: i4[2, 4], z: f4e2m1[2, 4]) { y[i, j] = x[i, 3 - j] - 8\n z[i, j] = w[1 - i, j] * 2 }");
+  Call call(
+      "kernel f(x: u4[2, 4], w: f4e2m1[2, 4]) -> (y: i4[2, 4], z: f4e2m1[2, 4]) { y[i, j] = x[i, 3 - j] - 8\n z[i, j] "
+      "= w[1 - i, j] * 2 }");
   call.set("x", {0, 1, 2, 3, 12, 13, 14, 15}).set("w", {0, 0.5, 1, 1.5, -0.5, -1, 2, 6}).run();
   EXPECT_EQ(call.wholes("y"), (W{-5, -6, -7, -8, 7, 6, 5, 4}));
   EXPECT_EQ(call.reals("z"), (R{-1, -2, 4, 6, 0, 1, 2, 3}));
@@ -147,16 +167,19 @@ TEST(Packed, TwoElementsAByteEvenOneLow) {
 }
 
 TEST(Scalars, ByValueAndWithDefaults) {
-  Call call("kernel f(x: f64[N], a: f32, b: f32 = 0.5, k: i32 = -3) -> y: f64[N] { y[n] = x[n] * a + b + k }", {{"N", 2}});
+  Call call("kernel f(x: f64[N], a: f32, b: f32 = 0.5, k: i32 = -3) -> y: f64[N] { y[n] = x[n] * a + b + k }",
+            {{"N", 2}});
   call.set("x", {1, 2}).set("a", {10}).run();
   EXPECT_EQ(call.reals(), (R{7.5, 17.5}));
 }
 
 TEST(Sizes, NothingIsDoneForNone) {
-  Call call("kernel f(a: f32[M, K], b: f32[K, N]) -> c: f32[M, N] { c[m, n] = sum[k] a[m, k] * b[k, n] }", {{"M", 0}, {"K", 3}, {"N", 2}});
+  Call call("kernel f(a: f32[M, K], b: f32[K, N]) -> c: f32[M, N] { c[m, n] = sum[k] a[m, k] * b[k, n] }",
+            {{"M", 0}, {"K", 3}, {"N", 2}});
   call.run();
   EXPECT_EQ(call.reals(), R{});
-  Call inner("kernel f(a: f32[M, K], b: f32[K, N]) -> c: f32[M, N] { c[m, n] = sum[k] a[m, k] * b[k, n] }", {{"M", 1}, {"K", 0}, {"N", 2}});
+  Call inner("kernel f(a: f32[M, K], b: f32[K, N]) -> c: f32[M, N] { c[m, n] = sum[k] a[m, k] * b[k, n] }",
+             {{"M", 1}, {"K", 0}, {"N", 2}});
   inner.run();
   EXPECT_EQ(inner.reals(), (R{0, 0}));
 }

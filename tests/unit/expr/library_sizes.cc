@@ -10,10 +10,14 @@ Dims library_sizes(const std::string& kernel, Random& random, int64_t most, bool
   // Mostly small ones, so that the work stays small however many there are.
   double large = 1.2 / static_cast<double>(program.dimensions.size() + 1);
   for (const Dimension& x : program.dimensions) {
-    d[x.name.str()] = zeros && chance(random, 0.06) ? 0 : between(random, 1, chance(random, large) ? most : std::min<int64_t>(most, 4));
+    d[x.name.str()] = zeros && chance(random, 0.06)
+                          ? 0
+                          : between(random, 1, chance(random, large) ? most : std::min<int64_t>(most, 4));
   }
   auto has = [&](const char* name) { return d.contains(name); };
-  auto multiple = [&](const char* name, int64_t of) { d[name] = of * between(random, zeros ? 0 : 1, std::max<int64_t>(1, most / std::max<int64_t>(of, 1))); };
+  auto multiple = [&](const char* name, int64_t of) {
+    d[name] = of * between(random, zeros ? 0 : 1, std::max<int64_t>(1, most / std::max<int64_t>(of, 1)));
+  };
   auto least = [&](const char* name, int64_t n) { d[name] = std::max(d[name], n); };
   bool heads = has("H") && has("G") && !kernel.starts_with("conv");
   if (heads) {

@@ -44,7 +44,8 @@ std::string show(Proof p) { return p == Proof::kProved ? "proved" : p == Proof::
 std::string show(const Proofs& proofs) {
   std::string out;
   for (const SubscriptProof& p : proofs.subscripts) {
-    out += p.tensor.str() + "/" + std::to_string(p.axis) + " [" + p.text + "] " + show(p.proof) + (p.data ? " data" : "") + "\n";
+    out += p.tensor.str() + "/" + std::to_string(p.axis) + " [" + p.text + "] " + show(p.proof) +
+           (p.data ? " data" : "") + "\n";
   }
   return out;
 }
@@ -64,16 +65,21 @@ void fill_wildly(Arguments& arguments, const Program& program, Random& random) {
     if (quern::kind(type) == Kind::kReal) continue;
     for (int64_t i = 0; i < arguments.elements(t); ++i) {
       int64_t v = between(random, -2, 7);
-      if (chance(random, 0.2)) v = chance(random, 0.5) ? least_int(type) + between(random, 0, 2) : greatest_int(type) - between(random, 0, 2);
+      if (chance(random, 0.2))
+        v = chance(random, 0.5) ? least_int(type) + between(random, 0, 2) : greatest_int(type) - between(random, 0, 2);
       arguments.put_whole(t, i, v);
     }
   }
 }
 
-bool sound(const Program& program, const Binding& sizes, const Proofs& proofs, const std::string& what, Random& random, Count* count) {
+bool sound(const Program& program, const Binding& sizes, const Proofs& proofs, const std::string& what, Random& random,
+           Count* count) {
   for (const SubscriptProof& p : proofs.subscripts) {
     if (!count) break;
-    ++(p.proof == Proof::kProved ? count->proved : p.proof == Proof::kRefused ? count->refused : p.data ? count->data : count->checked);
+    ++(p.proof == Proof::kProved    ? count->proved
+       : p.proof == Proof::kRefused ? count->refused
+       : p.data                     ? count->data
+                                    : count->checked);
   }
   Simulator::Instances instances, behind;
   for (int data = 0; data < 3; ++data) {
@@ -90,22 +96,24 @@ bool sound(const Program& program, const Binding& sizes, const Proofs& proofs, c
     if (p.proof == Proof::kProved && outside != instances.end()) {
       std::string where;
       for (const auto& [n, v] : outside->second.front()) where += n + "=" + std::to_string(v) + " ";
-      ADD_FAILURE() << what << p.tensor.str() << "[" << p.text << "] axis " << p.axis << " is called proved, and outside at " << where;
+      ADD_FAILURE() << what << p.tensor.str() << "[" << p.text << "] axis " << p.axis
+                    << " is called proved, and outside at " << where;
       return false;
     }
     if (p.proof != Proof::kRefused) continue;
     for (const Diagnostic& d : proofs.errors) {
-      if (d.span.begin != p.span.begin || d.span.end != p.span.end || !d.message.starts_with(p.tensor.str() + "[")) continue;
+      if (d.span.begin != p.span.begin || d.span.end != p.span.end || !d.message.starts_with(p.tensor.str() + "["))
+        continue;
       auto witness = witness_of(d.message);
       bool shown = false;
       for (const Simulator::Instances* in : {&instances, &behind}) {
         auto here = in->find(place(p));
         shown |= here != in->end() && std::ranges::any_of(here->second, [&](const auto& at) {
-          return std::ranges::all_of(witness, [&](const auto& w) {
-            auto it = at.find(w.first);
-            return it != at.end() && it->second == w.second;
-          });
-        });
+                   return std::ranges::all_of(witness, [&](const auto& w) {
+                     auto it = at.find(w.first);
+                     return it != at.end() && it->second == w.second;
+                   });
+                 });
       }
       if (shown) continue;
       ADD_FAILURE() << what << d.message << ": this never happens";
@@ -131,8 +139,9 @@ TEST(Prover, IsSoundOnRandomKernels) {
     Dims dims{{"A", between(random, 0, 6)}, {"B", between(random, 0, 4)}, {"C", between(random, 1, 5)}};
     auto sizes = bind(text.program(), request(dims));
     ASSERT_TRUE(sizes);
-    std::string what = kernel + "A=" + std::to_string(dims["A"]) + " B=" + std::to_string(dims["B"]) + " C=" + std::to_string(dims["C"]) +
-                       ", seed " + std::to_string(seed() + static_cast<uint64_t>(i)) + "\n";
+    std::string what = kernel + "A=" + std::to_string(dims["A"]) + " B=" + std::to_string(dims["B"]) +
+                       " C=" + std::to_string(dims["C"]) + ", seed " +
+                       std::to_string(seed() + static_cast<uint64_t>(i)) + "\n";
     failures += !sound(text.program(), *sizes, prove(text.program(), *sizes), what, random, &count);
     // Some sizes unknown: what is proved then holds for these sizes too.
     Binding partial = *sizes;
@@ -158,7 +167,8 @@ TEST(Prover, ProvesTheLibraryAtManySizes) {
       EXPECT_EQ(render(proofs.errors), "") << k.name;
       EXPECT_EQ(render(proofs.remarks), "") << k.name;
       places += std::ssize(proofs.subscripts);
-      for (const SubscriptProof& p : proofs.subscripts) EXPECT_TRUE(p.proof == Proof::kProved || p.data) << k.name << " " << p.text;
+      for (const SubscriptProof& p : proofs.subscripts)
+        EXPECT_TRUE(p.proof == Proof::kProved || p.data) << k.name << " " << p.text;
     }
   }
   EXPECT_GT(places, 20000);
@@ -173,12 +183,15 @@ TEST(Prover, ProvesMostOfTheLibraryWithoutSizes) {
     none.shapes.resize(k.program->tensors.size());
     Proofs proofs = prove(*k.program, none);
     EXPECT_EQ(codes(proofs.errors), "") << k.name;
-    bool all = std::ranges::all_of(proofs.subscripts, [](const SubscriptProof& p) { return p.proof == Proof::kProved || p.data; });
+    bool all = std::ranges::all_of(proofs.subscripts,
+                                   [](const SubscriptProof& p) { return p.proof == Proof::kProved || p.data; });
     if (!all) open += k.name + " ";
   }
   EXPECT_EQ(open,
-            "attention attention_bounded attention_varlen attention_backward conv2d_strided conv2d_grouped max_pool paged_attention "
-            "paged_attention_fp8 int4_linear int4_linear_shuffled fp8_block_linear nvfp4_linear quantize_fp8 rope rope_interleaved ");
+            "attention attention_bounded attention_varlen attention_backward conv2d_strided conv2d_grouped max_pool "
+            "paged_attention "
+            "paged_attention_fp8 int4_linear int4_linear_shuffled fp8_block_linear nvfp4_linear quantize_fp8 rope "
+            "rope_interleaved ");
 }
 
 TEST(Prover, DamagedKernelsAreNotProved) {
@@ -196,7 +209,8 @@ TEST(Prover, DamagedKernelsAreNotProved) {
     auto sizes = bind(*unit.kernels[0].program, request(dims));
     ASSERT_TRUE(sizes) << path << render(sizes.error());
     Proofs proofs = prove(*unit.kernels[0].program, *sizes);
-    bool found = std::ranges::any_of(proofs.subscripts, [](const SubscriptProof& p) { return p.proof != Proof::kProved && !p.data; });
+    bool found = std::ranges::any_of(proofs.subscripts,
+                                     [](const SubscriptProof& p) { return p.proof != Proof::kProved && !p.data; });
     EXPECT_TRUE(found) << path << "\n" << show(proofs);
   }
 }
@@ -226,12 +240,15 @@ TEST(Prover, RefusesWithAWitness) {
   EXPECT_EQ(prove_text("kernel f(a: f32[M], b: f32[N]) -> y: f32[N] { y[i < N] = a[i] + b[i] }", {{"M", 4}, {"N", 5}}),
             "y/0 [i] proved\na/0 [i] refused\nb/0 [i] proved\nE306 a[i]: i = 4 gives 4, the dimension has 4\n");
   // Where a range is empty nothing is read.
-  EXPECT_EQ(prove_text("kernel f(x: f32[H]) -> y: f32[H] { y[i] = x[i - 1] }", {{"H", 0}}), "y/0 [i] proved\nx/0 [i - 1] proved\n");
+  EXPECT_EQ(prove_text("kernel f(x: f32[H]) -> y: f32[H] { y[i] = x[i - 1] }", {{"H", 0}}),
+            "y/0 [i] proved\nx/0 [i - 1] proved\n");
 }
 
 // A witness is an instance that exists: the corner i = 0 has no j.
 TEST(Prover, DoesNotRefuseWhatIsNeverReached) {
-  EXPECT_EQ(prove_text("kernel f(x: f32[H]) -> y: f32[H] { y[i] = sum[j < i // 2 * 2 - 2] x[i - 3] }", {{"H", 7}}).find("E306"), std::string::npos);
+  EXPECT_EQ(prove_text("kernel f(x: f32[H]) -> y: f32[H] { y[i] = sum[j < i // 2 * 2 - 2] x[i - 3] }", {{"H", 7}})
+                .find("E306"),
+            std::string::npos);
   EXPECT_EQ(prove_text("kernel f(x: f32[H], n: i32) -> y: f32[H] { y[i] = sum[j < n] x[i - 1] }", {{"H", 7}}),
             "y/0 [i] proved\nx/0 [i - 1] checked\nR1 kept a check: i - 1 < 7 isn't proved\n");
 }
@@ -266,17 +283,25 @@ TEST(Prover, GuardsOfEveryShape) {
       "sum[j < H // 2] x[2 * j + 1]",
   };
   for (const char* e : proved) {
-    std::string report = prove_text(std::string("kernel f(x: f32[H]) -> y: f32[H] { y[i] = sum[r < 3] (") + e + ") }", {{"H", 8}});
+    std::string report =
+        prove_text(std::string("kernel f(x: f32[H]) -> y: f32[H] { y[i] = sum[r < 3] (") + e + ") }", {{"H", 8}});
     EXPECT_EQ(report.find("checked"), std::string::npos) << e << "\n" << report;
     EXPECT_EQ(report.find("refused"), std::string::npos) << e << "\n" << report;
   }
   const char* open[] = {
-      "x[i + r - 1] if 0 <= i + r - 1 <= H else 0", "x[i + r] if i + r < H or i < H else 0", "x[i + r] if not (i + r < 0) else 0",
-      "x[min(i + r, H)]",                           "x[(i + r) % (H + 1)]",                  "x[i ^ 8]",
-      "x[i & 15] if i >= 0 else 0",                 "sum[j <= i] x[i - j + 1]",              "x[abs(i - 8)]",
+      "x[i + r - 1] if 0 <= i + r - 1 <= H else 0",
+      "x[i + r] if i + r < H or i < H else 0",
+      "x[i + r] if not (i + r < 0) else 0",
+      "x[min(i + r, H)]",
+      "x[(i + r) % (H + 1)]",
+      "x[i ^ 8]",
+      "x[i & 15] if i >= 0 else 0",
+      "sum[j <= i] x[i - j + 1]",
+      "x[abs(i - 8)]",
   };
   for (const char* e : open) {
-    std::string report = prove_text(std::string("kernel f(x: f32[H]) -> y: f32[H] { y[i] = sum[r < 3] (") + e + ") }", {{"H", 8}});
+    std::string report =
+        prove_text(std::string("kernel f(x: f32[H]) -> y: f32[H] { y[i] = sum[r < 3] (") + e + ") }", {{"H", 8}});
     bool found = report.find("checked") != std::string::npos || report.find("refused") != std::string::npos;
     EXPECT_TRUE(found || std::string(e) == "x[i & 15] if i >= 0 else 0") << e << "\n" << report;
   }
@@ -284,8 +309,10 @@ TEST(Prover, GuardsOfEveryShape) {
 
 TEST(Prover, IntegersWrap) {
   // d + 1 <= H holds of the largest d, whose successor is the least.
-  std::string kernel = "kernel f(x: f32[H], d: i64[N]) -> y: f32[N] { y[i] = x[d[i]] if d[i] >= 0 and d[i] + 1 <= H else 0 }";
-  EXPECT_EQ(prove_text(kernel, {{"H", 8}, {"N", 3}}), "y/0 [i] proved\nx/0 [d[i]] checked data\nd/0 [i] proved\nd/0 [i] proved\nd/0 [i] proved\n");
+  std::string kernel =
+      "kernel f(x: f32[H], d: i64[N]) -> y: f32[N] { y[i] = x[d[i]] if d[i] >= 0 and d[i] + 1 <= H else 0 }";
+  EXPECT_EQ(prove_text(kernel, {{"H", 8}, {"N", 3}}),
+            "y/0 [i] proved\nx/0 [d[i]] checked data\nd/0 [i] proved\nd/0 [i] proved\nd/0 [i] proved\n");
   // 32 bits have room.
   kernel.replace(kernel.find("i64"), 3, "i32");
   EXPECT_NE(prove_text(kernel, {{"H", 8}, {"N", 3}}).find("x/0 [d[i]] proved"), std::string::npos);
@@ -293,14 +320,18 @@ TEST(Prover, IntegersWrap) {
 
 TEST(Prover, ALocalOutsideItsRangeReadsAsZero) {
   // t is 5 and more in its range, but t[i + 1] may be outside it.
-  std::string report = prove_text("kernel f(x: f32[20], n: i32[N]) -> y: f32[N] { t[i < N] = i + 5\n y[i] = x[t[n[i]] - 5] + n[i] }", {{"N", 4}});
+  std::string report = prove_text(
+      "kernel f(x: f32[20], n: i32[N]) -> y: f32[N] { t[i < N] = i + 5\n y[i] = x[t[n[i]] - 5] + n[i] }", {{"N", 4}});
   EXPECT_NE(report.find("x/0 [t[n[i]] - 5] checked data"), std::string::npos) << report;
   report = prove_text("kernel f[N](x: f32[20]) -> y: f32[N] { t[i < N] = i + 5\n  y[i] = x[t[i] - 5] }", {{"N", 4}});
   EXPECT_NE(report.find("x/0 [t[i] - 5] proved"), std::string::npos) << report;
 }
 
 TEST(Prover, DataIsWhatComesFromTensors) {
-  std::string report = prove_text("kernel f(x: f32[N], id: i32[N]) -> y: f32[N] { t[i < N] = i * 2\n u[i < N] = t[i] + 1\n y[i] = x[u[i]] + x[id[i]] }", {{"N", 4}});
+  std::string report = prove_text(
+      "kernel f(x: f32[N], id: i32[N]) -> y: f32[N] { t[i < N] = i * 2\n u[i < N] = t[i] + 1\n y[i] = x[u[i]] + "
+      "x[id[i]] }",
+      {{"N", 4}});
   EXPECT_NE(report.find("x/0 [u[i]] checked\n"), std::string::npos) << report;
   EXPECT_NE(report.find("x/0 [id[i]] checked data\n"), std::string::npos) << report;
   EXPECT_NE(report.find("R1 kept a check: u[i] < 4 isn't proved"), std::string::npos) << report;
@@ -308,7 +339,8 @@ TEST(Prover, DataIsWhatComesFromTensors) {
 
 // Deep expressions take time in proportion to their size.
 TEST(Prover, DeepExpressionsEnd) {
-  for (const char* wrap : {"({} ^ 1)", "abs({})", "max({}, 1)", "({} // (i + 1))", "({} & 7)", "i8({})", "({} if i > 2 else i)", "({} * (i + 1))"}) {
+  for (const char* wrap : {"({} ^ 1)", "abs({})", "max({}, 1)", "({} // (i + 1))", "({} & 7)", "i8({})",
+                           "({} if i > 2 else i)", "({} * (i + 1))"}) {
     std::string e = "i";
     for (int d = 0; d < 60; ++d) {
       std::string next = wrap;
@@ -325,7 +357,8 @@ TEST(Prover, LongChainsOfLocalsEnd) {
     std::string before = "t" + std::to_string(k - 1);
     body += "t" + std::to_string(k) + "[i < max(" + before + "[0], N)] = " + before + "[i] ^ 1\n";
   }
-  std::string report = prove_text("kernel f(x: f32[N]) -> y: f32[N] { " + body + " y[i < N] = x[t6000[i] & 3] }", {{"N", 4}});
+  std::string report =
+      prove_text("kernel f(x: f32[N]) -> y: f32[N] { " + body + " y[i < N] = x[t6000[i] & 3] }", {{"N", 4}});
   EXPECT_NE(report.find("x/0 [t6000[i] & 3] proved"), std::string::npos);
 }
 

@@ -86,8 +86,8 @@ std::string RandomIndexKernel::bound() {
   std::vector<std::string> ends = {"A", "B", "C", "A - 1", "B + 1", "(A + 1) // 2", "2 * B", small(), "n"};
   if (!scope_.empty()) {
     std::string i = pick(scope_);
-    ends.insert(ends.end(), {i, i + " + 1", i + " // 2", fmt::format("{} - 1", i), fmt::format("min({}, 3)", i), fmt::format("id[{}]", i),
-                             fmt::format("tiny[{}] + 1", i)});
+    ends.insert(ends.end(), {i, i + " + 1", i + " // 2", fmt::format("{} - 1", i), fmt::format("min({}, 3)", i),
+                             fmt::format("id[{}]", i), fmt::format("tiny[{}] + 1", i)});
   }
   return pick(ends);
 }
@@ -98,8 +98,12 @@ std::string RandomIndexKernel::read(int depth) {
   switch (between(random_, 0, 3)) {
     case 0: return fmt::format("x[{}]", a);
     case 1: return fmt::format("xx[{}, {}]", a, b);
-    case 2: return chance(random_, 0.6) ? fmt::format("(x[{}] if {} else 0)", a, condition("(" + a + ")", 2)) : fmt::format("x[{}]", a);
-    default: return fmt::format("(xx[{}, {}] if {} and {} else 0)", a, b, condition("(" + a + ")", 1), condition("(" + b + ")", 1));
+    case 2:
+      return chance(random_, 0.6) ? fmt::format("(x[{}] if {} else 0)", a, condition("(" + a + ")", 2))
+                                  : fmt::format("x[{}]", a);
+    default:
+      return fmt::format("(xx[{}, {}] if {} and {} else 0)", a, b, condition("(" + a + ")", 1),
+                         condition("(" + b + ")", 1));
   }
 }
 
@@ -148,9 +152,11 @@ std::string RandomIndexKernel::text() {
   // Everything is used.
   std::string all = "x[0]";
   for (const auto& [name, rank] : locals_) all += fmt::format(" + {}[{}]", name, rank == 1 ? "0" : "0, 0");
-  line(fmt::format("w[c < C] = (xx[0, 0] * n + id[c] + tiny[c] + big[c] + {} if flag[c] and A > 0 and B > 0 else 0)", all));
+  line(fmt::format("w[c < C] = (xx[0, 0] * n + id[c] + tiny[c] + big[c] + {} if flag[c] and A > 0 and B > 0 else 0)",
+                   all));
   return fmt::format(
-      "kernel f(x: f32[A], xx: f32[A, B], id: i32[C], tiny: i8[C], big: i64[C], flag: bool[C], n: i32) -> (y: f32[A, B], z: "
+      "kernel f(x: f32[A], xx: f32[A, B], id: i32[C], tiny: i8[C], big: i64[C], flag: bool[C], n: i32) -> (y: f32[A, "
+      "B], z: "
       "f32[A] = 0, w: f32[C]) {{\n{}}}\n",
       body);
 }

@@ -25,8 +25,8 @@ class RandomIndexKernel {
   std::string value(int depth);
 
   Random& random_;
-  std::vector<std::string> scope_;                        // indices
-  std::vector<std::pair<std::string, int>> locals_;       // with their ranks
+  std::vector<std::string> scope_;                   // indices
+  std::vector<std::pair<std::string, int>> locals_;  // with their ranks
   int fresh_ = 0;
 };
 

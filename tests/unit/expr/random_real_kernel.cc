@@ -33,8 +33,10 @@ std::string RandomRealKernel::leaf() {
 
 // What contractions are made of.
 std::string RandomRealKernel::product() {
-  std::string x = pick({"a[m, k]", "e[k] * a[m, k]", "tanh(a[m, k])", "exp(-abs(a[m, k]))", "-a[m, k]", "bf16(a[m, k])"});
-  std::string y = pick({"b[k, n]", "b[k, n] * d[n]", "b[k, n] / w[n]", "g[n, k // 4]", "(b[k, n] - 0.5) * g[n, k // 4]", "-sin(b[k, n])"});
+  std::string x =
+      pick({"a[m, k]", "e[k] * a[m, k]", "tanh(a[m, k])", "exp(-abs(a[m, k]))", "-a[m, k]", "bf16(a[m, k])"});
+  std::string y = pick({"b[k, n]", "b[k, n] * d[n]", "b[k, n] / w[n]", "g[n, k // 4]", "(b[k, n] - 0.5) * g[n, k // 4]",
+                        "-sin(b[k, n])"});
   return "sum[k < K] " + x + " * " + y + pick({"", " / sqrt(K)", " * s", " * c[m]"});
 }
 
@@ -95,7 +97,9 @@ std::string RandomRealKernel::real(int depth) {
     case 3:
     case 4: return fmt::format("({} * {})", x(), x());
     case 5: return fmt::format("({} / {})", x(), x());
-    case 6: return fmt::format("{}({})", pick({"exp", "exp2", "log", "log2", "sqrt", "rsqrt", "sin", "cos", "tanh", "erf"}), x());
+    case 6:
+      return fmt::format("{}({})", pick({"exp", "exp2", "log", "log2", "sqrt", "rsqrt", "sin", "cos", "tanh", "erf"}),
+                         x());
     case 7: return fmt::format("{}(abs({}))", pick({"log", "sqrt", "rsqrt", "floor", "ceil", "round"}), x());
     case 8: return fmt::format("exp(-abs({}))", x());
     case 9: return fmt::format("{}({}, {})", pick({"max", "min"}), x(), x());
@@ -128,10 +132,13 @@ std::string RandomRealKernel::text() {
   // Every parameter and local is used.
   std::string all;
   for (int i = 0; i < locals_; ++i) all += fmt::format(" + (sum[n] t{}[m, n])", i);
-  line(fmt::format("q[m] = (sum[k, n] a[m, k] * b[k, n] * d[n] * w[n] * e[k] * g[n, k // 4]) * s * c[m] * i[m]{}", all));
+  line(
+      fmt::format("q[m] = (sum[k, n] a[m, k] * b[k, n] * d[n] * w[n] * e[k] * g[n, k // 4]) * s * c[m] * i[m]{}", all));
   std::string r = pick({"f32", "T", "bf16", "f64"});
-  return fmt::format("kernel f(a: T[M, K], b: U[K, N], c: f32[M], d: T[N], w: U[N], e: f32[K], g: T[N, (K + 3) // 4], s: f32, "
-                     "i: i32[M]) -> (y: {}[M, N], h: f32[M + 3] = 0.1, z: {}[M] = 1, q: f32[M]) {{\n{}}}\n", r, r, body);
+  return fmt::format(
+      "kernel f(a: T[M, K], b: U[K, N], c: f32[M], d: T[N], w: U[N], e: f32[K], g: T[N, (K + 3) // 4], s: f32, "
+      "i: i32[M]) -> (y: {}[M, N], h: f32[M + 3] = 0.1, z: {}[M] = 1, q: f32[M]) {{\n{}}}\n",
+      r, r, body);
 }
 
 }  // namespace quern::expr::test

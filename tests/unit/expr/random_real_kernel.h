@@ -23,9 +23,9 @@ class RandomRealKernel {
   std::string product();
 
   Random& random_;
-  bool k_ = false;     // is k bound here?
-  bool n_ = true;      // … and n?
-  int locals_ = 0;     // how many locals there are
+  bool k_ = false;  // is k bound here?
+  bool n_ = true;   // … and n?
+  int locals_ = 0;  // how many locals there are
 };
 
 }  // namespace quern::expr::test

@@ -16,7 +16,9 @@ double single(double v) { return static_cast<double>(static_cast<float>(v)); }
 
 __extension__ typedef __int128 Wide;  // exact, then wrapped
 int64_t wrap(Wide v) { return static_cast<int64_t>(static_cast<uint64_t>(v)); }
-int64_t product(int64_t a, int64_t b) { return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b)); }
+int64_t product(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+}
 
 }  // namespace
 
@@ -69,7 +71,8 @@ void Simulator::visit_locals() {
 }
 
 void Simulator::note(const NodePtr& subscript, Symbol tensor, size_t axis, bool write, bool behind) {
-  Place place{subscript->span.source, subscript->span.begin, subscript->span.end, tensor, static_cast<int>(axis), write};
+  Place place{
+      subscript->span.source, subscript->span.begin, subscript->span.end, tensor, static_cast<int>(axis), write};
   std::map<std::string, int64_t> at;
   for (IndexId id : bound_) at[program_.indices[static_cast<size_t>(id)].str()] = index(id);
   auto& all = (behind ? behind_ : outside_)[place];
@@ -136,14 +139,21 @@ Simulator::Value Simulator::eval_node(const NodePtr& n) {
     case Family::literal:
       switch (n->op) {
         case Op::kInteger: out.whole = n->integer; return out;
-        case Op::kReal: out.real = n->real; out.literal = true; return out;
-        case Op::kInf: out.real = kInf; out.literal = true; return out;
-        case Op::kNan: out.real = kNaN; out.literal = true; return out;
+        case Op::kReal:
+          out.real = n->real;
+          out.literal = true;
+          return out;
+        case Op::kInf:
+          out.real = kInf;
+          out.literal = true;
+          return out;
+        case Op::kNan:
+          out.real = kNaN;
+          out.literal = true;
+          return out;
         default: out.truth = n->op == Op::kTrue; return out;
       }
-    case Family::resolved:
-      out.whole = n->op == Op::kIndex ? index(n->id) : binding_.sizes.at(n->name);
-      return out;
+    case Family::resolved: out.whole = n->op == Op::kIndex ? index(n->id) : binding_.sizes.at(n->name); return out;
     case Family::read: return n->op == Op::kRead ? read(n) : local(n);
     case Family::within: return within(n);
     case Family::cast: return cast(n);
@@ -172,8 +182,10 @@ Simulator::Value Simulator::eval_node(const NodePtr& n) {
         if (n->op == Op::kAbs && out.whole < 0) out.whole = wrap(-static_cast<Wide>(out.whole));
         return out;
       }
-      out.real = n->op == Op::kAbs ? std::fabs(out.real) : n->op == Op::kFloor ? std::floor(as(out, out.wide || !random_))
-                 : n->op == Op::kCeil ? std::ceil(as(out, out.wide || !random_)) : std::rint(as(out, out.wide || !random_));
+      out.real = n->op == Op::kAbs     ? std::fabs(out.real)
+                 : n->op == Op::kFloor ? std::floor(as(out, out.wide || !random_))
+                 : n->op == Op::kCeil  ? std::ceil(as(out, out.wide || !random_))
+                                       : std::rint(as(out, out.wide || !random_));
       return out;
     case Family::extremum: return extremum(n);
     case Family::random: out.whole = random_bits(eval(n->args[0]).whole, eval(n->args[1]).whole); return out;
@@ -288,8 +300,9 @@ Simulator::Value Simulator::cast(const NodePtr& n) {
   } else if (n->kind == Kind::kBool) {
     out.truth = from == Kind::kBool ? a.truth : from == Kind::kInt ? a.whole != 0 : a.real != 0;
   } else {
-    out.whole = from == Kind::kBool ? wrap_to(to, a.truth) : from == Kind::kInt ? wrap_to(to, a.whole)
-                : truncate_to(to, as(a, a.wide || !random_));
+    out.whole = from == Kind::kBool  ? wrap_to(to, a.truth)
+                : from == Kind::kInt ? wrap_to(to, a.whole)
+                                     : truncate_to(to, as(a, a.wide || !random_));
   }
   return out;
 }

@@ -30,7 +30,7 @@ class Simulator {
     bool operator==(const Place&) const = default;
   };
   struct Tensors {
-    std::vector<std::vector<double>> real;    // by tensor
+    std::vector<std::vector<double>> real;  // by tensor
     std::vector<std::vector<int64_t>> whole;
   };
 

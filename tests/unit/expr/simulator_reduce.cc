@@ -74,7 +74,8 @@ Simulator::Value Simulator::reduce_fresh(const NodePtr& n) {
         Value v = number(body);
         v.real = as(v, v.wide || is_wide(n) || !random_);
         if (max ? v.whole > out.whole : v.whole < out.whole) out.whole = v.whole;
-        if (!std::isnan(out.real) && (std::isnan(v.real) || (max ? v.real > out.real : v.real < out.real))) out.real = v.real;
+        if (!std::isnan(out.real) && (std::isnan(v.real) || (max ? v.real > out.real : v.real < out.real)))
+          out.real = v.real;
       });
       return out;
     }
@@ -88,7 +89,7 @@ Simulator::Value Simulator::reduce_fresh(const NodePtr& n) {
         Value v = number(body);
         double r = as(v, v.wide || !random_);
         bool better = body->kind == Kind::kInt ? (max ? v.whole > best_whole : v.whole < best_whole)
-                      : !std::isnan(best) && (std::isnan(r) || (max ? r > best : r < best));
+                                               : !std::isnan(best) && (std::isnan(r) || (max ? r > best : r < best));
         if (!first && !better) return;
         first = false;
         best = r;
