@@ -1,0 +1,32 @@
+// A checked kernel as tile expressions, before anything is fused or tiled: what fuse/inline makes, and grouping, the
+// streaming derivation and the lowering read.
+//
+// Locals and functions are expanded where they are read, and every index is an *axis*: binders with the same range are
+// the same axis wherever no expression needs both at once, so that the max over n and the sum over n of a softmax run over
+// one n, and equal subexpressions are one object (they are interned: compare pointers).
+#pragma once
+
+#include <vector>
+
+#include "tile/program.h"
+
+namespace quern::fuse {
+
+// One update of the notation.
+struct Definition {
+  std::vector<tile::AxisId> axes;  // of its instances, as written
+  tile::Store store;               // parameter, subscripts, value (of the parameter's type), when, add, checks
+  bool total = false;              // writes every element, each once, at plain axes
+  // Definitions that read a result come after those that write it: a later step. Within a step all reads come before
+  // all writes.
+  int step = 0;
+};
+
+struct Graph {
+  tile::Program program;         // dims, parameters, sites; no kernels yet
+  std::vector<tile::Axis> axes;  // of all definitions
+  std::vector<Definition> definitions;
+  std::vector<SourcePtr> sources;  // keep the spans alive
+};
+
+}  // namespace quern::fuse
