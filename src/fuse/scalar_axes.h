@@ -1,0 +1,16 @@
+// Axes that are walked one index at a time become scalars.
+//
+// Before: kernel.scalar is empty or smaller. After: the axes given are in no type: not in that of a name, an expression,
+// a fill. Their ends are the index and the one after it. A reduction over such an axis has one element and is that. The
+// declared ranges of axes are left: they are read where an axis still has all its indices.
+#pragma once
+
+#include "tile/program.h"
+
+namespace quern::fuse {
+
+void make_scalar(tile::Kernel& kernel, tile::AxisSet axes);
+// One expression, as if it stood in the kernel.
+tile::ExprPtr with_scalars(const tile::Kernel& kernel, const tile::ExprPtr& e);
+
+}  // namespace quern::fuse
