@@ -18,9 +18,9 @@ constexpr int64_t kUnknownExtent = 1024;   // of an axis whose size is known at 
 constexpr int64_t kTasksPerUnit = 4;       // so that a shared machine stays balanced
 constexpr int64_t kLeastElements = 4096;   // of a grid point: starting one costs about a microsecond
 constexpr int64_t kMostElements = 65536;
-constexpr int64_t kWholeStream = 2048, kStreamStep = 1024;
+constexpr int64_t kStreamStep = 1024;
 constexpr int64_t kWholeReduced = 2048;
-constexpr int64_t kMostColumns = 768;
+constexpr int64_t kMostColumns = 768, kLeastColumns = 192;
 constexpr int64_t kLeastRows = 128;  // of a grid point that packs a panel of its own
 
 int64_t up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
@@ -253,7 +253,11 @@ class Rule {
     }
     for (AxisId n : streamed_.list()) {
       bool known = extent(program_, kernel_, n).has_value() && !has_reduction(kernel_.axes[n].hi);
-      if (!known || extents_[n] > kWholeStream) walk(n, kStreamStep, WalkKind::kLoop);
+      // Scores and what is made of them stay near, two values of a block of rows.
+      int64_t most = machine_.near_bytes * 3 / 4 / (2 * 4 * std::min<int64_t>(step, std::max<int64_t>(1, count(kept & rows_))));
+      most = std::clamp<int64_t>(most / 64 * 64, 64, kStreamStep);
+      int64_t trips = ceil_div(extents_[n], most);
+      if (!known || trips > 1) walk(n, known ? up(ceil_div(extents_[n], trips), 64) : most, WalkKind::kLoop);
     }
   }
 
@@ -283,23 +287,22 @@ class Rule {
       int64_t bytes = k_step * std::max<int64_t>(1, row(dot_.operand).bits / 8);
       int64_t most = std::clamp(4 * machine_.near_bytes / std::max<int64_t>(1, bytes), panel, kMostColumns);
       int64_t pieces = ceil_div(extents_[n], most);
-      // Rows are split before panels become narrow.
-      if (tasks * pieces < wanted_tasks() && row_step < 2 * kLeastRows) {
-        pieces = std::min(ceil_div(wanted_tasks(), tasks), ceil_div(extents_[n], panel));
-      }
+      // Columns are split first, each task packs its own; but panels stay wide while rows can be split instead.
+      int64_t narrow = row_step < 2 * kLeastRows ? panel : std::max(panel, kLeastColumns);
+      int64_t more = std::min(ceil_div(wanted_tasks(), tasks), extents_[n] / narrow);
+      pieces = std::max<int64_t>({1, pieces, more});
       int64_t step = up(ceil_div(extents_[n], std::max<int64_t>(1, pieces)), panel);
       walk(n, step, WalkKind::kGrid);
       tasks *= ceil_div(extents_[n], step);
     }
     if (m >= 0) {
-      int64_t pieces = std::max<int64_t>(1, std::min(ceil_div(wanted_tasks(), tasks), row_step / kLeastRows));
+      int64_t pieces = std::max<int64_t>(1, std::min(ceil_div(2 * machine_.units, tasks), row_step / kLeastRows));
       // With several steps of k, what is accumulated has to stay near.
       if (k_step < reduced) pieces = std::max(pieces, ceil_div(row_step, 2 * kLeastRows));
       if (pieces > 1) walk(m, up(ceil_div(row_step, pieces), 8), WalkKind::kGrid);
     }
     if (k_step < reduced && dot_.over.size() == 1) {
       AxisId k = dot_.over.list()[0];
-      Kernel trial = kernel_;
       plan_.axes.push_back({kernel_.axes[k].name, k_step, WalkKind::kLoop});
       if (feasible(program_, {{plan_}}, machine_)) plan_.axes.pop_back();
     }

@@ -5,7 +5,7 @@
 //   row      reductions, no dot                         rows in the grid, one row (or a few short ones) at a time in a
 //                                                       loop, so that what is kept of a row stays close
 //   stream   dots in a loop that carries state          grid of batch axes and row blocks; rows in a loop of 48; the
-//                                                       streamed axis whole up to 2048, else steps of 1024
+//                                                       streamed axis whole up to 1024, else in equal steps
 //   matvec   dots with fewer rows than pay for a panel  grid of columns
 //   dot      the rest with dots                         grid of column panels (192 to 768 wide) and row blocks; k whole
 //                                                       up to 2048, else equal steps

@@ -4,7 +4,7 @@
 
 #include "fuse/cut.h"
 #include "fuse/schedule_rule.h"
-#include "fuse/scalar_axes.h"
+#include "tile/scalar_axes.h"
 #include "fuse/walk_reductions.h"
 #include "tile/rebuild.h"
 #include "tile/reductions.h"

@@ -8,6 +8,7 @@
 #include "tile/extent.h"
 #include "tile/rebuild.h"
 #include "tile/reductions.h"
+#include "tile/scalar_axes.h"
 
 namespace quern::place {
 
@@ -34,6 +35,7 @@ class Laner {
       : program_(program), kernel_(kernel), machine_(machine) {}
 
   void run() {
+    make_scalar(kernel_, {});
     std::vector<Walk> walks = kernel_.grid;
     collect(kernel_.body, walks);
     for (Site& s : sites_) {
@@ -147,8 +149,8 @@ class Laner {
       });
       if (const auto* let = std::get_if<Let>(&s.is)) {
         if (keeps_.contains(let->name)) total += kept_worth(let->name, nest, axis);
-        // A reduction across lanes ends in a few shuffles.
-        if (is_reduction(*let->value) && let->value->over.has(axis)) total -= 0.25;
+        // A reduction across lanes ends in a few shuffles; a product of matrices has better things to do.
+        if (is_reduction(*let->value) && let->value->over.has(axis)) total -= is_matrix_product(*let->value) ? 4 : 0.25;
       }
       if (const auto* store = std::get_if<Store>(&s.is)) {
         Along how = along(program_, store->parameter, store->subscripts, axis);
@@ -163,6 +165,13 @@ class Laner {
     if (!possible) return -1e9;
     double filled = static_cast<double>(most(site, axis)) / static_cast<double>(vector_lanes(nest));
     return total > 0 ? total * std::min(1.0, filled) : total;
+  }
+
+  // Each operand has an axis of its own, so each is used several times.
+  static bool is_matrix_product(const Expr& e) {
+    if (row(e).family != Family::dot) return false;
+    AxisSet a = e.args[0]->axes - e.over, b = e.args[1]->axes - e.over;
+    return !(a - b).empty() && !(b - a).empty();
   }
 
   static double worth(Along how) {

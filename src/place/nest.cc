@@ -6,6 +6,7 @@
 
 #include "tile/rebuild.h"
 #include "tile/reductions.h"
+#include "tile/scalar_axes.h"
 
 namespace quern::place {
 
@@ -80,6 +81,7 @@ class Nester {
   Nester(Kernel& kernel, bool apart) : kernel_(kernel), apart_(apart) {}
 
   void run() {
+    make_scalar(kernel_, {});
     pin(kernel_.body);
     kernel_.body = nested(kernel_.body);
   }
@@ -125,7 +127,8 @@ class Nester {
         case Family::dot:
         case Family::function:
         case Family::function2:
-        case Family::random: able = false; break;
+        case Family::random:
+        case Family::check: able = false; break;
         case Family::load: able = able && !stored_.contains(part->id) && part->checked == 0; break;
         case Family::name:
           // Of a whole tile it is better to keep what is made of it than to make it again.

@@ -7,10 +7,11 @@
 
 #include "tile/program.h"
 
-namespace quern::fuse {
+namespace quern::tile {
 
-void make_scalar(tile::Kernel& kernel, tile::AxisSet axes);
+// With no axes: only the types of what a text or a test put together.
+void make_scalar(Kernel& kernel, AxisSet axes);
 // One expression, as if it stood in the kernel.
-tile::ExprPtr with_scalars(const tile::Kernel& kernel, const tile::ExprPtr& e);
+ExprPtr with_scalars(const Kernel& kernel, const ExprPtr& e);
 
-}  // namespace quern::fuse
+}  // namespace quern::tile

@@ -1,11 +1,10 @@
-#include "fuse/scalar_axes.h"
+#include "tile/scalar_axes.h"
 
 #include "tile/extent.h"
 #include "tile/rebuild.h"
 
-namespace quern::fuse {
+namespace quern::tile {
 
-using namespace tile;
 
 namespace {
 
@@ -53,4 +52,4 @@ void make_scalar(Kernel& kernel, AxisSet axes) {
   change_expressions(kernel.body, [&](const ExprPtr& e) { return with_scalars(kernel, e); });
 }
 
-}  // namespace quern::fuse
+}  // namespace quern::tile
