@@ -140,11 +140,13 @@ class Laner {
       AxisSet all;
       each_expression({s}, [&](const ExprPtr& e) { all |= axes_mentioned(e); });
       double weight = (all & strip).empty() ? 1 : 4;
-      std::set<const Expr*> seen;
       each_expression({s}, [&](const ExprPtr& e) {
         each_part(e, [&](const ExprPtr& part) {
           if (part->op == Op::kLoad) total += weight * worth(along(program_, part->id, part->args, axis));
           if (part->op == Op::kName) total += weight * kept_worth(part->id, nest, axis);
+          // Arithmetic in lanes pays for some loads that are not side by side.
+          bool leaf = row(*part).arity == 0 || part->op == Op::kLoad || is_reduction(*part);
+          if (!leaf && part->axes.has(axis) && part->type != ScalarType::i64) total += weight * 0.25;
         });
       });
       if (const auto* let = std::get_if<Let>(&s.is)) {
@@ -155,9 +157,9 @@ class Laner {
       if (const auto* store = std::get_if<Store>(&s.is)) {
         Along how = along(program_, store->parameter, store->subscripts, axis);
         total += worth(how);
-        bool meets = how != Along::unit && how != Along::strided;
-        if (store->add && meets) possible = false;
-        if (!store->add && how == Along::absent) possible = false;
+        // Lanes that store into one element: whatever they hold, one after the other.
+        bool meets = how == Along::absent || (store->add && how == Along::scattered);
+        if (all.has(axis) && meets) possible = false;
         // Lanes that share a byte would need to be written one after the other.
         if (row(program_.parameters[store->parameter].type).bits < 8 && how != Along::unit) possible = false;
       }
@@ -306,8 +308,7 @@ class Laner {
       const std::vector<Walk>& outer = kept_walks_.at(name);
       for (size_t i = outer.size(); i < site.walks.size(); ++i) {
         const Walk& w = site.walks[i];
-        if (kernel_.names[name].axes.has(w.axis) && w.size % width != 0) return 0;
-        if (kernel_.names[name].axes.has(w.axis) && w.axis != inner) return 0;
+        if (w.axis == inner && w.size % width != 0) return 0;
       }
     }
     return width;
