@@ -29,8 +29,8 @@ tile::Schedule random_schedule(const tile::Program& lowered, std::mt19937_64& ra
 // Contents of every in, const and inout; empty for the others.
 using Contents = std::vector<std::vector<std::byte>>;
 Contents random_contents(const tile::Program& program, std::mt19937_64& random);
-// Runs it, in f64 with bounds. A fault fails the test.
-tile::Interpreted run(const tile::Program& program, const Contents& contents);
+// Runs it, in f64 with bounds unless another mode is given. A fault fails the test.
+tile::Interpreted run(const tile::Program& program, const Contents& contents, tile::Mode mode = tile::Mode::kBound);
 // The results agree within the bounds of both, and so do the findings.
 void expect_same(const tile::Interpreted& a, const tile::Interpreted& b, const std::string& what);
 
