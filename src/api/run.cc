@@ -52,7 +52,11 @@ std::string text(const ArgumentsState::Number& n) {
 // The bits of a scalar; nullopt if its type can't hold it. Reals are rounded.
 std::optional<uint64_t> encode(ScalarType type, const ArgumentsState::Number& n) {
   const auto* whole = std::get_if<int64_t>(&n);
-  if (kind(type) == Kind::kReal) return encode_real(type, whole ? static_cast<double>(*whole) : std::get<double>(n));
+  if (kind(type) == Kind::kReal) {
+    double real = whole ? static_cast<double>(*whole) : std::get<double>(n);
+    if (std::isfinite(real) && std::isinf(round_to(type, real))) return std::nullopt;
+    return encode_real(type, real);
+  }
   int64_t value = 0;
   if (whole) {
     value = *whole;

@@ -9,7 +9,7 @@
 namespace quern::cli {
 
 // Decimal or hexadecimal whole numbers for integers, anything strtod takes (also inf, nan) for reals, true and false
-// (or 1 and 0) for bools; E714 for anything else, and for integers that the type doesn't hold.
+// (or 1 and 0) for bools; E714 for anything else, and for numbers that the type doesn't hold.
 Result<array::Array> scalar_from_text(const expr::Tensor& tensor, ScalarType type, const std::string& text);
 
 bool is_number(const std::string& text);

@@ -72,7 +72,7 @@ class Run(QuernCase):
         self.assertIn("s: f32  inf\n", self.expect("run s.qn x=x.npy s=inf"))
         self.write("s.npy", floats([], 3))
         self.assertIn("s: f32  from s.npy\n", self.expect("run s.qn x=x.npy s=s.npy"))
-        for text in ("two", "", "1 ", "0x", "1,5"):
+        for text in ("two", "", "1 ", "0x", "1,5", "1e39", "-1e999"):
             code, _, err = self.quern("run", "s.qn", "x=x.npy", f"s={text}")
             self.assertEqual(code, 2)
             self.assertIn(f"error E714: s is a scalar of f32, the argument is '{text}'\n", err)
@@ -91,6 +91,7 @@ class Run(QuernCase):
         self.write("m.qn", MATMUL)
         self.write("a.npy", floats([2, 3], 1, 2, 3, 4, 5, 6))
         self.expect("run m.qn a=a.npy", 2, "", """\
+        self.assertIn("   = help: a whole number from 0 to 255\n", self.quern("run", "w.qn", "k=256", "on=1")[2])
 error E701: N must be given
    --> m.qn:2:35
    |

@@ -141,6 +141,7 @@ TEST(Run, ScalarsAreConverted) {
   EXPECT_EQ(ran(program, args).outputs[0].values<float>()[0], 1.0f);
   refused(program, Arguments(args).scalar("i", 128), "E714", "i is a scalar of i8, the argument is 128");
   refused(program, Arguments(args).scalar("i", 0.5), "E714", "i is a scalar of i8, the argument is 0.5");
+  refused(program, Arguments(args).scalar("r", 70000), "E714", "r is a scalar of f16, the argument is 70000");
   refused(program, Arguments(args).scalar("b", 2), "E714", "b is a scalar of bool, the argument is 2");
 }
 
