@@ -4,6 +4,7 @@
 
 #include <cctype>
 #include <charconv>
+#include <cmath>
 #include <cstdlib>
 #include <limits>
 #include <optional>
@@ -32,7 +33,6 @@ std::optional<double> real(const std::string& text) {
   return value;
 }
 
-}  // namespace
 // strtod makes inf of 1e999 too.
 bool says_infinity(const std::string& text) { return text.find_first_of("nN") != std::string::npos; }
 
@@ -44,6 +44,7 @@ std::string what_fits(ScalarType type) {
   }
 }
 
+}  // namespace
 
 bool is_number(const std::string& text) { return whole(text) || real(text); }
 
@@ -93,9 +94,11 @@ Result<array::Array> scalar_from_default(const expr::Tensor& tensor, ScalarType 
   }
 }
 
+std::string real_text(double value) { return std::isnan(value) ? "nan" : fmt::format("{:.6g}", value); }
+
 std::string element_text(const array::Array& array, int64_t index) {
   switch (kind(array.type)) {
-    case Kind::kReal: return fmt::format("{:.6g}", array::real_at(array, index));
+    case Kind::kReal: return real_text(array::real_at(array, index));
     case Kind::kBool: return array::int_at(array, index) ? "true" : "false";
     default: return fmt::format("{}", array::int_at(array, index));
   }

@@ -17,6 +17,9 @@ bool is_number(const std::string& text);
 // The default's value.
 Result<array::Array> scalar_from_default(const expr::Tensor& tensor, ScalarType type);
 
+// Six digits; a NaN has no sign, which would depend on the machine.
+std::string real_text(double value);
+
 // As it is shown: "0.5", "7", "true".
 std::string element_text(const array::Array& array, int64_t index);
 
