@@ -74,7 +74,6 @@ void advise(Diagnostics& errors) {
   for (Diagnostic& d : errors) {
     if (d.code == Code::E701)
       d.remedy = "arguments.dimension(\"" + d.message.substr(0, d.message.find(' ')) + "\", ...)";
-    if (d.code == Code::E709) d.remedy = "convert the array, or choose the type with arguments.type(...)";
     if (d.code == Code::E717) d.remedy = "leave the dimension out, or give an array of that size";
   }
 }

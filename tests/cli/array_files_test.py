@@ -45,7 +45,7 @@ class ArrayFiles(QuernCase):
     def test_type(self):
         self.write("x.npy", npy("<f8", [1], struct.pack("<d", 1)))
         self.refuse("error E709: x: expected f32, the argument is f64\n" + PLACE +
-                    "   = help: convert the array, or choose the type with --type\n")
+                    "   = help: convert the array to f32\n")
         self.write("m.qn", MATMUL)
         self.write("a.npy", floats([1, 1], 1))
         self.write("b.npy", npy("<f8", [1, 1], struct.pack("<d", 1)))
