@@ -62,7 +62,7 @@ class ArrayFiles(QuernCase):
                 ("x.npy", npy("<f4", [2, 2], bytes(16), fortran=True), "E723", "'x.npy' is in Fortran order"),
                 ("x.npy", npy("<f4", [3], bytes(8)), "E722", "'x.npy' is truncated: "),
                 ("x.npy", npy("<f4", [1 << 40, 1 << 40], bytes(8)), "E726", "'x.npy' has a shape that overflows"),
-                ("x.npy", npy("<f4", [-1], bytes(8)), "E726", "'x.npy' has a shape that overflows"),
+                ("x.npy", npy("<f4", [-1], bytes(8)), "E721", "'x.npy' is not a .npy file: 'shape' holds a negative"),
                 ("x.npz", b"PK", "E722", "'x.npz' is truncated: 22 bytes expected, 2 found"),
                 ("x.npz", b"PK" * 30, "E728", "'x.npz': its directory is missing"),
                 ("x.safetensors", bytes(8) * 3, "E721", "'x.safetensors' is not a "),
