@@ -99,6 +99,15 @@ class ArrayFiles(QuernCase):
         # Another array says what the bits are.
         self.write("p.qn", "kernel p(a: T[N], b: T[N]) -> y: f32[N] {\n  y[n] = a[n] + b[n]\n}\n")
         header = b'{"b":{"dtype":"BF16","shape":[2],"data_offsets":[0,4]}}'
+        for descr, size in ("<c8", 8), ("|S2", 2), ("|O", 8), ("<M8[s]", 8):
+            self.write("x.npy", npy(descr, [1], bytes(size)))
+            self.expect("run s.qn x=x.npy", 2, "",
+                        f"error E725: 'x.npy' has elements of type {descr}, which the notation does not have\n"
+                        "   = help: convert it with a.astype(...)\n")
+        self.write("x.npy", npy("|V1", [2], bytes([0x38, 0xC0])))
+        self.expect("run s.qn x=x.npy", 2, "",
+                    "error E725: 'x.npy' has elements of type |V1, which the notation does not have\n"
+                    "   = help: if it holds raw bits, say of which type: --type T=f8e4m3\n")
         self.write("b.safetensors", struct.pack("<Q", len(header)) + header + struct.pack("<HH", 0x3F80, 0x3F80))
         self.write("x.npy", npy("<u2", [2], struct.pack("<HH", 0x3F80, 0xC000)))
         self.expect("run p.qn a=x.npy b.safetensors -o y.npy")
