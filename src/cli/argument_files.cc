@@ -72,7 +72,13 @@ class Reader {
   }
 
  private:
-  void fault(Diagnostics more) { std::ranges::move(more, std::back_inserter(errors_)); }
+  // What is wrong with an archive is said once, however many of its arrays were asked for.
+  void fault(Diagnostics more) {
+    for (Diagnostic& d : more) {
+      auto same = [&](const Diagnostic& e) { return e.code == d.code && e.message == d.message; };
+      if (std::ranges::none_of(errors_, same)) errors_.push_back(std::move(d));
+    }
+  }
 
   void assignment(const std::string& name, const std::string& value, const std::string& word) {
     const expr::Tensor* tensor = program_.find_tensor(Symbol(name));

@@ -1,5 +1,6 @@
 """Arrays that don't fit the kernel, or aren't arrays: each refused with its own message, and nothing is written."""
 
+import json
 import os
 import struct
 
@@ -53,6 +54,15 @@ class ArrayFiles(QuernCase):
         self.assertEqual(code, 2)
         self.assertIn("error E707: T is f32 from a and f64 from b\n", err)
 
+    def test_one_message_an_archive(self):
+        self.write("m.qn", MATMUL)
+        header = json.dumps({name: {"dtype": "F99", "shape": [1, 1], "data_offsets": [4 * at, 4 * at + 4]}
+                             for at, name in enumerate("ab")}).encode()
+        self.write("x.safetensors", struct.pack("<Q", len(header)) + header + bytes(8))
+        self.expect("run m.qn x.safetensors", 2, "",
+                    "error E725: 'x.safetensors:a' has elements of type F99, which the notation does not have\n"
+                    "   = help: convert it with a.astype(...)\n")
+
     def test_not_arrays(self):
         for name, content, code, text in (
                 ("x.npy", b"", "E722", "'x.npy' is truncated: 10 bytes expected, 0 found"),
@@ -89,6 +99,15 @@ class ArrayFiles(QuernCase):
         self.expect("run s.qn x=x.npy", 2, "",
                     "error E725: 'x.npy' has elements of type <u2, which the notation does not have\n"
                     "   = help: if it holds raw bits, say of which type: --type T=bf16\n")
+        for descr, size in ("<c8", 8), ("|S2", 2), ("|O", 8), ("<M8[s]", 8):
+            self.write("x.npy", npy(descr, [1], bytes(size)))
+            self.expect("run s.qn x=x.npy", 2, "",
+                        f"error E725: 'x.npy' has elements of type {descr}, which the notation does not have\n"
+                        "   = help: convert it with a.astype(...)\n")
+        self.write("x.npy", npy("|V1", [2], bytes([0x38, 0xC0])))
+        self.expect("run s.qn x=x.npy", 2, "",
+                    "error E725: 'x.npy' has elements of type |V1, which the notation does not have\n"
+                    "   = help: if it holds raw bits, say of which type: --type T=f8e4m3\n")
         self.write("x.npy", npy("|u1", [2], bytes([0x38, 0xC0])))
         self.expect("run s.qn x=x.npy --type T=f8e4m3 -o y.npy")
         self.assertEqual(read_floats(self.folder / "y.npy"), [1, -2])
@@ -99,15 +118,6 @@ class ArrayFiles(QuernCase):
         # Another array says what the bits are.
         self.write("p.qn", "kernel p(a: T[N], b: T[N]) -> y: f32[N] {\n  y[n] = a[n] + b[n]\n}\n")
         header = b'{"b":{"dtype":"BF16","shape":[2],"data_offsets":[0,4]}}'
-        for descr, size in ("<c8", 8), ("|S2", 2), ("|O", 8), ("<M8[s]", 8):
-            self.write("x.npy", npy(descr, [1], bytes(size)))
-            self.expect("run s.qn x=x.npy", 2, "",
-                        f"error E725: 'x.npy' has elements of type {descr}, which the notation does not have\n"
-                        "   = help: convert it with a.astype(...)\n")
-        self.write("x.npy", npy("|V1", [2], bytes([0x38, 0xC0])))
-        self.expect("run s.qn x=x.npy", 2, "",
-                    "error E725: 'x.npy' has elements of type |V1, which the notation does not have\n"
-                    "   = help: if it holds raw bits, say of which type: --type T=f8e4m3\n")
         self.write("b.safetensors", struct.pack("<Q", len(header)) + header + struct.pack("<HH", 0x3F80, 0x3F80))
         self.write("x.npy", npy("<u2", [2], struct.pack("<HH", 0x3F80, 0xC000)))
         self.expect("run p.qn a=x.npy b.safetensors -o y.npy")
