@@ -268,7 +268,13 @@ class Runner {
       errors_.push_back(std::move(d));
       return std::nullopt;
     }
-    return look(tensor, {v.data, v.type, v.shape, v.strides}, out.elements);
+    auto memory = look(tensor, {v.data, v.type, v.shape, v.strides}, out.elements);
+    if (memory && internal::overlaps_itself(*memory)) {
+      report(Code::E708, tensor.span, {{"y", x}, {"x", "itself"}});
+      errors_.back().remedy = "give strides that keep its elements apart";
+      return std::nullopt;
+    }
+    return memory;
   }
 
   // What is written may be read or written under no other name; an inout tensor's own memory only as it is read.

@@ -226,6 +226,25 @@ TEST(Run, ResultsMustNotOverlapParameters) {
           "E708", "y overlaps x");
 }
 
+TEST(Run, ElementsOfAnOutputMustNotOverlap) {
+  Program program = compiled("kernel f(x: f32[M, N]) -> y: f32[M, N] { y[m, n] = x[m, n] }");
+  Floats memory(12, 1);
+  auto refuse = [&](int64_t row, int64_t column) {
+    View view{memory.data(), f32, {2, 3}, {row, column}};
+    refused(program, Arguments().tensor("x", in(a), {2, 3}).output("y", view), "E708", "y overlaps itself");
+  };
+  refuse(0, 1);
+  refuse(3, 0);
+  refuse(2, 1);
+  refuse(2, 2);
+  for (auto [row, column] : {std::pair(3, 1), {1, 2}, {3, 2}, {4, 1}, {2, 3}}) {
+    View view{memory.data(), f32, {2, 3}, {row, column}};
+    EXPECT_TRUE(program.run(Arguments().tensor("x", in(a), {2, 3}).output("y", view))) << row << " " << column;
+  }
+  View backwards{memory.data() + 5, f32, {2, 3}, {-3, -1}};
+  EXPECT_TRUE(program.run(Arguments().tensor("x", in(a), {2, 3}).output("y", backwards)));
+}
+
 TEST(Run, AnInoutTensorMayNotOverlapAnotherOne) {
   Program program = compiled("kernel f(x: f32[N], inout y: f32[N]) { y[n] = y[n] + x[n] }");
   Floats y(6, 1);
