@@ -2,8 +2,8 @@
 // streaming derivation and the lowering read.
 //
 // Locals and functions are expanded where they are read, and every index is an *axis*: binders with the same range are
-// the same axis wherever no expression needs both at once, so that the max over n and the sum over n of a softmax run over
-// one n, and equal subexpressions are one object (they are interned: compare pointers).
+// the same axis wherever no expression needs both at once, so that the max over n and the sum over n of a softmax run
+// over one n, and equal subexpressions are one object (they are interned: compare pointers).
 #pragma once
 
 #include <vector>
@@ -14,9 +14,10 @@ namespace quern::fuse {
 
 // One update of the notation.
 struct Definition {
-  std::vector<tile::AxisId> axes;  // of its instances, as written
-  tile::Store store;               // parameter, subscripts, value (of the parameter's type), when, add, checks
-  bool total = false;              // writes every element, each once, at plain axes
+  std::vector<tile::AxisId> axes;     // of its instances, as written
+  tile::Store store;                  // parameter, subscripts, value (of the parameter's type), when, add, checks
+  std::vector<tile::ExprPtr> checks;  // of ranges by data, evaluated for what they report
+  bool total = false;                 // writes every element, each once, at plain axes
   // Definitions that read a result come after those that write it: a later step. Within a step all reads come before
   // all writes.
   int step = 0;

@@ -246,6 +246,8 @@ ExprPtr Parser::called(const OpRow& called, bool nan_ignored) {
     out = dot(type, over, args[0], args[1], args.size() == 3 ? args[2] : nullptr);
   } else if (r->family == Family::reduce) {
     out = reduce(r->op, over, args[0]);
+  } else if (r->family == Family::check) {
+    out = check(args[0], args[1], args[2], site_number());
   } else {
     out = apply(r->op, std::move(args));
   }
@@ -302,12 +304,16 @@ Parser::Reference Parser::reference() {
     } while (accept(","));
     expect("]");
   }
-  if (accept("@")) {
-    int64_t site = integer("the number of a site", 0);
-    if (site >= static_cast<int64_t>(program_.sites.size())) expected("a site", tokens_[at_ - 1]);
-    out.site = static_cast<int32_t>(site);
-  }
+  out.site = site_number();
   return out;
+}
+
+// @3, or nothing: -1
+int32_t Parser::site_number() {
+  if (!accept("@")) return -1;
+  int64_t site = integer("the number of a site", 0);
+  if (site >= static_cast<int64_t>(program_.sites.size())) expected("a site", tokens_[at_ - 1]);
+  return static_cast<int32_t>(site);
 }
 
 }  // namespace quern::tile

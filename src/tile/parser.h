@@ -63,6 +63,7 @@ class Parser {
     int32_t site = -1;
   };
   Reference reference();
+  int32_t site_number();
   AxisId axis_name();
   std::optional<ScalarType> type_word(const Token& t) const;
 

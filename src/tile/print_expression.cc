@@ -146,6 +146,11 @@ void ExpressionPrinter::plain(std::string& out, const Expr& e) const {
       out += r.text;
       axes(out, e.over);
       return list(out, e.args);
+    case Family::check:
+      out += r.text;
+      list(out, e.args);
+      if (e.site >= 0) out += fmt::format(" @{}", e.site);
+      return;
     case Family::dot:
       out += r.text;
       if (e.type != ScalarType::f32) out += fmt::format(":{}", quern::name(e.type));
