@@ -19,7 +19,7 @@ enum class Mode : uint8_t {
   kBound,    // in f64, and beside each value how far an f32 implementation may be off
   kRounded,  // every operation rounded to its type; sums and dots one term after another
   kPadded,   // in f64; tiles (before `placed`) and lanes (`laid`) are full: what is absent holds what its operation
-            // makes of absent operands, a load 0, and what was kept NaN, so that a missing selection shows
+             // makes of absent operands, a load 0, and what was kept NaN, so that a missing selection shows
 };
 
 struct Launch {
