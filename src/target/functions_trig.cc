@@ -21,9 +21,10 @@ constexpr double kCos64[] = {0.0416666666666666667,   -0.00138888888888888879, 0
                              -2.75573192213924907e-7, 2.08767557874926059e-9,  -1.14704603192095118e-11,
                              4.74583841253102297e-14};
 
-// 2/pi: bits 32 i + 1 ... 32 i + 32 behind the point.
+// 2/pi: two words before the point, then the bits behind it.
 constexpr const char* kTwoOverPi =
-    "@two_over_pi = internal constant [42 x i32] [i32 u0xa2f9836e, i32 u0x4e441529, i32 u0xfc2757d1, i32 u0xf534ddc0, "
+    "@two_over_pi = internal constant [44 x i32] [i32 0, i32 0, i32 u0xa2f9836e, i32 u0x4e441529, i32 u0xfc2757d1, i32 "
+    "u0xf534ddc0, "
     "i32 u0xdb629599, i32 u0x3c439041, i32 u0xfe5163ab, i32 u0xdebbc561, i32 u0xb7246e3a, i32 u0x424dd2e0, "
     "i32 u0x06492eea, i32 u0x09d1921c, i32 u0xfe1deb1c, i32 u0xb129a73e, i32 u0xe88235f5, i32 u0x2ebb4484, "
     "i32 u0xe99c7026, i32 u0xb45f7e41, i32 u0x3991d639, i32 u0x835339f4, i32 u0x9c845f8b, i32 u0xbdf9283b, "
@@ -45,13 +46,9 @@ Reduced far(const Reals& r, const Value& x) {
   Value word = r.bits(r.abs(x));
   Value field = w.binary("lshr", word, r.n(52));
   Value m = w.binary("or", w.binary("and", word, r.n((int64_t{1} << 52) - 1)), r.n(int64_t{1} << 52));
-  // x = m 2^e. Bit j behind the point of 2/pi counts 2^(e - j): bits up to e - 2 give multiples of 4.
-  Value first = w.sub(field, r.n(1075 + 2));  // the first bit that matters, from 0
-  // Below 2^54 the bits begin before the point: the significand is moved instead.
-  Value before = w.compare("slt", first, r.n(0));
-  Value shift = w.select(before, w.sub(r.n(0), first), r.n(0));
-  first = w.select(before, r.n(0), first);
-  first = w.select(w.compare("sgt", first, r.n(1024)), r.n(0), first);  // infinities: any bits do
+  // x = m 2^e. Bit j behind the point of 2/pi counts 2^(e - j): bits up to j = e - 2 give multiples of 4. The first one
+  // that matters, counted from the table's beginning:
+  Value first = w.smax(w.sub(field, r.n(1075 + 2 - 64)), r.n(0));
   Value index = w.binary("lshr", first, r.n(5)), bit = w.binary("and", first, r.n(31));
   Value table{"@two_over_pi", {Base::ptr}};
   Value words[7];
@@ -82,17 +79,8 @@ Reduced far(const Reals& r, const Value& x) {
     carry = w.add(high32(p), high32(sum));
     out[i] = low32(sum);
   }
-  // Where the bits began before the point the product is 2^shift too large.
   auto word64 = [&](int i) { return w.binary("or", w.binary("shl", out[i], r.n(32)), out[i + 1]); };
   Value top = word64(0), next = word64(2), third = word64(4);
-  Value left = w.sub(r.n(64), shift);
-  Value none = w.compare("eq", shift, r.n(0));
-  auto moved = [&](const Value& above, const Value& v) {
-    Value in = w.binary("shl", above, w.select(none, r.n(0), left));
-    return w.binary("or", w.select(none, r.n(0), in), w.binary("lshr", v, shift));
-  };
-  third = moved(next, third), next = moved(top, next);
-  top = w.binary("lshr", top, shift);
   Value fraction = w.binary("or", w.binary("shl", top, r.n(2)), w.binary("lshr", next, r.n(62)));
   Value tail = w.binary("or", w.binary("shl", next, r.n(2)), w.binary("lshr", third, r.n(62)));
   Value quarter = w.add(w.binary("lshr", top, r.n(62)), w.binary("lshr", fraction, r.n(63)));  // to the nearest
