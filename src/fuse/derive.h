@@ -78,6 +78,7 @@ struct Accumulator {
   // Only elements whose key equals this result (a maximum, a minimum, a selected index), emptied when it changes.
   tile::ExprPtr key, selected;  // selected: over results
   tile::ExprPtr selected_stored;
+  bool unordered = false;  // a key that is NaN counts as equal to a result that is NaN
   int level = 0;
   bool live = true;
 };

@@ -83,6 +83,16 @@ ExprPtr Algebra::take(const ExprPtr& e) {
   return out;
 }
 
+ExprPtr Algebra::take_as_is(const ExprPtr& e) {
+  if (!e) return e;
+  if (age_.count(e.get()) != 0) return e;
+  std::vector<ExprPtr> args;
+  for (const ExprPtr& a : e->args) args.push_back(take_as_is(a));
+  ExprPtr guard = take_as_is(e->guard);
+  kept_.push_back(e);
+  return made(args == e->args && guard == e->guard ? e : tile::with_args(*e, args, guard));
+}
+
 bool Algebra::is_answer(const ExprPtr& e) const {
   return row(*e).family == Family::reduce && !n.empty() && e->over.contains(n);
 }

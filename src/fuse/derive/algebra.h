@@ -54,6 +54,7 @@ class Algebra {
 
   // Interns a whole tree; reductions over more than n are split into one over n of one over the rest.
   ExprPtr take(const ExprPtr& e);
+  ExprPtr take_as_is(const ExprPtr& e);  // without splitting
   int class_of(const ExprPtr& e);
   bool is_answer(const ExprPtr& e) const;  // a reduction over n
   uint32_t age(const ExprPtr& e);

@@ -277,7 +277,7 @@ ExprPtr Finisher::condition(const ExprPtr& c) {
   } else {
     for (const ExprPtr& x : c->args) args.push_back(x->type == ScalarType::boolean ? condition(x) : plain(x));
   }
-  return a_.rebuild(c, args, nullptr);
+  return a_.rebuild(c, args, c->guard ? condition(c->guard) : nullptr);
 }
 
 Finisher::Scaled Finisher::choice(const ExprPtr& e) {
@@ -369,7 +369,7 @@ Finisher::Scaled Finisher::compute(const ExprPtr& e) {
   }
   std::vector<ExprPtr> args;
   for (const ExprPtr& x : e->args) args.push_back(x->type == ScalarType::boolean ? condition(x) : plain(x));
-  return {a_.rebuild(e, args, e->guard), {}};
+  return {a_.rebuild(e, args, e->guard ? condition(e->guard) : nullptr), {}};
 }
 
 }  // namespace quern::fuse::algebra

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <numbers>
 
+#include "fuse/contract.h"
 #include "fuse/derive.h"
 #include "fuse/derive/algebra.h"
 #include "fuse/derive/represent.h"
@@ -274,14 +275,17 @@ class Combine {
     ExprPtr fresh = state(acc.selected_stored, next_);
     ExprPtr out = nullptr;
     if (old_[i]) {
-      ExprPtr same = a_.apply(Op::kEq, {state(acc.selected_stored, old_), fresh});
+      ExprPtr before = state(acc.selected_stored, old_);
+      ExprPtr same = a_.apply(Op::kEq, {before, fresh});
+      if (acc.unordered) same = a_.apply(Op::kOr, {same, a_.apply(Op::kNe, {before, before})});
       out = gathered(acc.op, a_.select(same, old_[i], none));
     }
     if (!tile_) return out;
     ExprPtr e = nullptr;
     for (const ExprPtr& w : factors(acc)) e = e ? a_.mul(e, w) : w;
     if (!e) e = number(1, acc.type);
-    ExprPtr c = a_.apply(Op::kEq, {element(acc.key), fresh});
+    ExprPtr key = element(acc.key), c = a_.apply(Op::kEq, {key, fresh});
+    if (acc.unordered) c = a_.apply(Op::kOr, {c, a_.apply(Op::kNe, {key, key})});
     if (acc.guard) c = a_.both(a_.substitute(acc.guard, known_), c);
     return both(acc.op, out, reduced(acc.op, d_.streamed, a_.select(c, e, none)));
   }
@@ -377,7 +381,9 @@ class Combine {
     } else if (acc.guard) {
       out = a_.select(a_.substitute(acc.guard, known_), out, number(0, acc.type));
     }
-    return reduced(Op::kSum, d_.streamed, out);
+    ExprPtr sum = reduced(Op::kSum, d_.streamed, out);
+    ExprPtr dot = contract(sum);
+    return dot ? a_.take_as_is(dot) : sum;
   }
 
   const Derivation& d_;

@@ -216,6 +216,7 @@ class Planner {
       bool real = acc.type == ScalarType::f32 || acc.type == ScalarType::f64;
       if (!d_.rules.stepped_gauge || !acc.differences.empty() || !real) exact.insert(acc.gauge);
     }
+    for (Centre& c : out.centres) c.rho = with_running_count(c.rho, representer);
     std::vector<ExprPtr> results;
     for (const ExprPtr& o : outputs_) results.push_back(representer.resolve(o));
     for (;;) {
@@ -228,7 +229,7 @@ class Planner {
         for (Answer& x : out.answers) x.value = f.plain(x.finish);
       }
       survives_ = f.uncancelled;
-      for (Centre& c : out.centres) c.stored = f.plain(with_running_count(c.rho, representer));
+      for (Centre& c : out.centres) c.stored = f.plain(c.rho);
       for (Accumulator& acc : out.accumulators) {
         if (acc.selected) acc.selected_stored = f.plain(acc.selected);
       }

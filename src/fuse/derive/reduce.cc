@@ -20,6 +20,16 @@ bool is_identity(Op op, const ExprPtr& e) {
 
 }  // namespace
 
+namespace {
+
+// The extremum of the key where a condition holds.
+bool masked(const ExprPtr& r, const ExprPtr& k) {
+  const ExprPtr& body = r->args[0];
+  return body->op == Op::kSelect && body->args[0] == k && is_identity(r->op, body->args[2]);
+}
+
+}  // namespace
+
 Tried<ExprPtr> Reducer::derive(const ExprPtr& reduction) { return split(reduction, reduction->args[0], 0); }
 
 // A condition of results only, inside a select whose branches vary with the element.
@@ -83,13 +93,25 @@ Tried<ExprPtr> Reducer::sum(const ExprPtr& reduction, const ExprPtr& body) {
 
 // The result r for which the condition is `key == r`: key's extremum, or the index that a selection found.
 std::optional<Selection> Reducer::key_of(const ExprPtr& c, ExprPtr& result) {
+  if (c->op == Op::kOr) {
+    // `k == r or k != k`: the first NaN, if there is one.
+    for (size_t i : {0, 1}) {
+      const ExprPtr& nan = c->args[1 - i];
+      if (nan->op != Op::kNe || nan->args[0] != nan->args[1]) continue;
+      std::optional<Selection> s = key_of(c->args[i], result);
+      if (!s || s->key != nan->args[0]) continue;
+      s->unordered = true;
+      return s;
+    }
+    return std::nullopt;
+  }
   if (c->op != Op::kEq || a_.class_of(c) != (kElement | kResult)) return std::nullopt;
   for (size_t i : {0, 1}) {
     const ExprPtr &k = c->args[i], &r = c->args[1 - i];
     if (a_.class_of(k) != kElement || a_.class_of(r) != kResult) continue;
     ExprPtr resolved = representer_.resolve(r);
     bool fits = a_.is_answer(r) && (r->op == Op::kMax || r->op == Op::kMin) &&
-                (r->args[0] == k || a_.normal(r->args[0]) == a_.normal(k));
+                (r->args[0] == k || a_.normal(r->args[0]) == a_.normal(k) || masked(r, k));
     if (auto raw = symbol_index(resolved, Symbols::kRaw); raw && !fits) {
       fits = representer_.selects(*raw, k);
     }

@@ -263,7 +263,7 @@ std::string Representer::key(const Accumulator& acc) {
   for (const Difference& d : acc.differences) differences.emplace_back(d.centre, d.power);
   std::sort(differences.begin(), differences.end());
   for (auto [c, p] : differences) out += fmt::format(" d{}^{}", c, p);
-  if (acc.key) out += fmt::format(" s{} {}", a_.age(acc.key), a_.age(acc.selected));
+  if (acc.key) out += fmt::format(" s{} {} {}", a_.age(acc.key), a_.age(acc.selected), acc.unordered);
   return out;
 }
 
@@ -301,7 +301,7 @@ ExprPtr Representer::plain(Op op, const ExprPtr& element, const Selection* selec
   acc.op = op;
   acc.type = element->type;
   acc.weights = {element};
-  if (selection) acc.key = selection->key, acc.selected = selection->selected;
+  if (selection) acc.key = selection->key, acc.selected = selection->selected, acc.unordered = selection->unordered;
   return raw(find_or_make(std::move(acc)));
 }
 
@@ -336,7 +336,7 @@ Tried<ExprPtr> Representer::value(const Term& t, const ExprPtr& reduction, const
   if (selection) {
     if (!t.h.empty()) return std::unexpected(NoSplit{reduction, "an exponent inside a selection"});
     base.weights.insert(base.weights.end(), e.exponentials.begin(), e.exponentials.end());
-    base.key = selection->key, base.selected = selection->selected;
+    base.key = selection->key, base.selected = selection->selected, base.unordered = selection->unordered;
   } else if (!e.h.empty()) {
     Exponent h = exponent(e, t.lost);
     if (h.gauge >= 0) {

@@ -15,6 +15,7 @@ namespace quern::fuse::algebra {
 struct Selection {
   ExprPtr key;
   ExprPtr selected;  // over raw sums
+  bool unordered = false;
 };
 
 // The same sum with lower powers of its differences.
