@@ -2,8 +2,8 @@
 // streaming derivation and the lowering read.
 //
 // Locals and functions are expanded where they are read, and every index is an *axis*: binders with the same range are
-// the same axis wherever no expression needs both at once, so that the max over n and the sum over n of a softmax run over
-// one n, and equal subexpressions are one object (they are interned: compare pointers).
+// the same axis wherever no expression needs both at once, so that the max over n and the sum over n of a softmax run
+// over one n, and equal subexpressions are one object (they are interned: compare pointers).
 #pragma once
 
 #include <vector>

@@ -1,7 +1,6 @@
 #include "tile/expression.h"
 
 #include <bit>
-#include <functional>
 #include <limits>
 
 namespace quern::tile {
@@ -129,6 +128,12 @@ ExprPtr select(ExprPtr condition, ExprPtr then, ExprPtr otherwise) {
   return apply(Op::kSelect, {std::move(then), std::move(condition), std::move(otherwise)});
 }
 
+ExprPtr check(ExprPtr condition, ExprPtr value, ExprPtr when, int32_t site) {
+  Expr e{.op = Op::kCheck, .args = {std::move(condition), std::move(value), std::move(when)}, .site = site};
+  infer(e);
+  return made(std::move(e));
+}
+
 ExprPtr with_args(const Expr& old, std::vector<ExprPtr> args, ExprPtr guard) {
   Expr e = old;
   e.args = std::move(args);
@@ -154,20 +159,6 @@ bool equal(const ExprPtr& a, const ExprPtr& b) {
     if (!equal(a->args[i], b->args[i])) return false;
   }
   return equal(a->guard, b->guard);
-}
-
-uint64_t hash(const ExprPtr& e) {
-  if (!e) return 0x9e3779b97f4a7c15u;
-  uint64_t h = 0;
-  auto mix = [&](uint64_t x) { h = (h ^ x) * 0xff51afd7ed558ccdu, h ^= h >> 32; };
-  mix(static_cast<uint64_t>(e->op) << 8 | static_cast<uint64_t>(e->type));
-  mix(e->axes.bits());
-  mix(e->over.bits());
-  mix(static_cast<uint64_t>(e->id));
-  mix(static_cast<uint64_t>(e->integer));
-  for (const ExprPtr& a : e->args) mix(hash(a));
-  if (e->guard) mix(hash(e->guard));
-  return h;
 }
 
 ExprPtr zero(ScalarType type) {

@@ -44,6 +44,7 @@ enum class Family : uint8_t {
   rounding,
   extremum,
   anchor,
+  check,
   random,
   cast,
   reduce,
@@ -111,7 +112,7 @@ struct Expr {
   // kLoad: bit d: subscript d is tested against its dimension; where it is outside, the element is 0 and the place
   // `site` of the program is reported.
   uint32_t checked = 0;
-  int32_t site = -1;
+  int32_t site = -1;  // kLoad with checks, kCheck
   // kMax, kMin over reals: NaN reaches the result another way, so it need not be handed on here.
   bool nan_ignored = false;
   Span span;  // in the notation, for remarks; may be empty
@@ -135,12 +136,13 @@ ExprPtr apply(Op op, std::vector<ExprPtr> args);
 ExprPtr reduce(Op op, AxisSet over, ExprPtr body);
 ExprPtr dot(ScalarType type, AxisSet over, ExprPtr a, ExprPtr b, ExprPtr acc = nullptr);
 ExprPtr select(ExprPtr condition, ExprPtr then, ExprPtr otherwise);
+ExprPtr check(ExprPtr condition, ExprPtr value, ExprPtr when, int32_t site);
 // A copy with other arguments (and guard); type and axes are computed anew.
 ExprPtr with_args(const Expr& e, std::vector<ExprPtr> args, ExprPtr guard);
 
-// Same tree. Spans are not compared.
+// Same tree. Spans are not compared. Expressions of a graph share much: only interned ones (fuse/intern.h) may be
+// compared often, by pointer.
 bool equal(const ExprPtr& a, const ExprPtr& b);
-uint64_t hash(const ExprPtr& e);
 
 // The element 0, or the identity of a reduction, of a type.
 ExprPtr zero(ScalarType type);
