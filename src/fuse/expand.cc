@@ -1,0 +1,257 @@
+#include "fuse/expand.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "expr/print.h"
+#include "fuse/expand/expander.h"
+
+namespace quern::fuse {
+
+using expr::NodePtr;
+using tile::AxisId;
+using tile::AxisSet;
+using tile::ExprPtr;
+
+namespace {
+
+// Which tensors each update reads, through locals too.
+class Reads {
+ public:
+  explicit Reads(const expr::Program& program) : program_(program), of_local_(program.locals.size()) {
+    for (size_t i = 0; i < program.locals.size(); ++i) {
+      std::unordered_map<const expr::Node*, bool> seen;
+      const expr::Local& l = program.locals[i];
+      for (const expr::Binder& b : l.binders) walk(b, seen, of_local_[i]);
+      walk(l.value, seen, of_local_[i]);
+    }
+  }
+
+  std::vector<bool> of(const expr::Update& u) const {
+    std::vector<bool> out;
+    std::unordered_map<const expr::Node*, bool> seen;
+    for (const expr::Binder& b : u.binders) walk(b, seen, out);
+    if (u.filter) walk(u.filter, seen, out);
+    for (const NodePtr& s : u.subscripts) walk(s, seen, out);
+    walk(u.value, seen, out);
+    out.resize(program_.tensors.size());
+    return out;
+  }
+
+ private:
+  using Seen = std::unordered_map<const expr::Node*, bool>;
+
+  void walk(const expr::Binder& b, Seen& seen, std::vector<bool>& out) const {
+    if (b.lo) walk(b.lo, seen, out);
+    walk(b.hi, seen, out);
+  }
+  void walk(const NodePtr& node, Seen& seen, std::vector<bool>& out) const {
+    if (!seen.emplace(node.get(), true).second) return;
+    out.resize(program_.tensors.size());
+    if (node->op == expr::Op::kRead) out[static_cast<size_t>(node->id)] = true;
+    if (node->op == expr::Op::kLocal) {
+      const std::vector<bool>& inner = of_local_[static_cast<size_t>(node->id)];
+      for (size_t t = 0; t < inner.size(); ++t) out[t] = out[t] || inner[t];
+    }
+    for (const expr::Binder& b : node->binders) walk(b, seen, out);
+    for (const NodePtr& arg : node->args) walk(arg, seen, out);
+  }
+
+  const expr::Program& program_;
+  std::vector<std::vector<bool>> of_local_;
+};
+
+// When each update runs. A reader of a result comes after all its writers; writers of one tensor keep the order of the
+// text; a reader of an inout tensor comes before its writers, unless that makes a circle: then the tensor is copied
+// first, and its readers read the copy.
+struct Order {
+  std::vector<int> step;       // of each update
+  std::vector<bool> snapshot;  // of each tensor
+};
+
+Order order_of(const expr::Program& program) {
+  size_t n = program.updates.size();
+  Reads reads(program);
+  Order out;
+  out.step.assign(n, 0);
+  out.snapshot.assign(program.tensors.size(), false);
+  std::vector<std::vector<bool>> read;
+  for (const expr::Update& u : program.updates) read.push_back(reads.of(u));
+  auto writes = [&](size_t u) { return static_cast<size_t>(program.updates[u].tensor); };
+  for (size_t u = 0; u < n; ++u) {
+    // Instances that add to what they read as it was can't tell their own sum from others'.
+    if (program.updates[u].add && read[u][writes(u)] && program.tensors[writes(u)].role == expr::Role::kInout) {
+      out.snapshot[writes(u)] = true;
+    }
+  }
+  for (bool again = true; again;) {
+    again = false;
+    std::ranges::fill(out.step, 0);
+    // Longest paths; a circle shows as a path longer than there are updates.
+    for (size_t round = 0; round <= n && !again; ++round) {
+      bool moved = false;
+      for (size_t a = 0; a < n; ++a) {
+        for (size_t b = 0; b < n; ++b) {
+          if (a == b) continue;
+          size_t t = writes(a);
+          bool after = writes(b) == t && a < b;  // b after a
+          bool result = program.tensors[t].role == expr::Role::kResult;
+          after |= result && read[b][t];
+          // b writes what a reads as it was before.
+          size_t w = writes(b);
+          after |= program.tensors[w].role == expr::Role::kInout && !out.snapshot[w] && read[a][w];
+          if (after && out.step[b] < out.step[a] + 1) {
+            out.step[b] = out.step[a] + 1;
+            moved = true;
+          }
+        }
+      }
+      if (!moved) break;
+      if (round == n) {
+        // A circle: copy one more inout tensor that several updates share.
+        for (size_t t = 0; t < program.tensors.size() && !again; ++t) {
+          if (program.tensors[t].role != expr::Role::kInout || out.snapshot[t]) continue;
+          bool shared = false;
+          for (size_t a = 0; a < n; ++a) {
+            for (size_t b = 0; b < n; ++b) shared |= a != b && writes(b) == t && read[a][t];
+          }
+          if (shared) out.snapshot[t] = again = true;
+        }
+      }
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+Expander::Expander(const expr::Program& program, const expr::Binding& binding, const ExpandOptions& options)
+    : program_(program), binding_(binding), options_(options), ranges_(graph_.program, graph_.axes) {}
+
+void Expander::declare() {
+  graph_.program.name = program_.name;
+  graph_.sources = program_.sources;
+  for (size_t t = 0; t < program_.tensors.size(); ++t) {
+    const expr::Tensor& tensor = program_.tensors[t];
+    tile::Parameter p;
+    p.name = tensor.name;
+    p.role = tensor.role == expr::Role::kParameter ? tile::Role::kIn
+             : tensor.role == expr::Role::kInout   ? tile::Role::kInout
+                                                   : tile::Role::kOut;
+    p.type = binding_.type(tensor.type);
+    for (int64_t size : binding_.shapes[t]) p.shape.push_back(integer(size));
+    p.span = tensor.span;
+    graph_.program.parameters.push_back(std::move(p));
+  }
+}
+
+Result<Graph> Expander::run() {
+  expr::Proofs proofs = prove(program_, binding_);
+  if (has_error(proofs.errors)) return fail(std::move(proofs.errors));
+  for (const expr::SubscriptProof& p : proofs.subscripts) {
+    std::string name = p.span.source ? p.tensor.str() : p.tensor.str() + p.text;
+    auto [at, added] = proofs_.try_emplace({p.span.source, p.span.begin, p.span.end, name, p.axis, p.write}, p.proof);
+    if (!added) at->second = std::max(at->second, p.proof);
+  }
+  declare();
+  Order order = order_of(program_);
+  int first = 0;  // steps taken by copies and first values
+  snapshots_.assign(program_.tensors.size(), -1);
+  for (size_t t = 0; t < program_.tensors.size(); ++t) {
+    const expr::Tensor& tensor = program_.tensors[t];
+    bool copied = order.snapshot[t];
+    bool started = tensor.role == expr::Role::kResult && tensor.value;
+    if (!copied && !started) continue;
+    first = 1;
+    Definition d;
+    d.total = true;
+    std::vector<ExprPtr> at;
+    AxisSet taken;
+    for (int64_t size : binding_.shapes[t]) {
+      AxisId a = axis_for(Symbol("i"), nullptr, integer(size), taken);
+      taken |= AxisSet::of(a);
+      d.axes.push_back(a);
+      at.push_back(in(tile::axis(a)));
+    }
+    auto parameter = static_cast<int32_t>(t);
+    ScalarType type = graph_.program.parameters[t].type;
+    d.store.subscripts = at;
+    d.store.span = tensor.span;
+    if (copied) {
+      tile::Parameter copy = graph_.program.parameters[t];
+      copy.name = Symbol(tensor.name.str() + "_before");
+      copy.role = tile::Role::kTmp;
+      snapshots_[t] = static_cast<int32_t>(graph_.program.parameters.size());
+      graph_.program.parameters.push_back(std::move(copy));
+      d.store.parameter = snapshots_[t];
+      d.store.value = in(tile::load(parameter, type, at));
+    } else {
+      d.store.parameter = parameter;
+      ExprPtr v = value(tensor.value, nullptr).e;
+      d.store.value =
+          quern::kind(type) == Kind::kReal && literal(v) ? to(type == ScalarType::f64 ? type : ScalarType::f32, v) : v;
+      d.store.value = in(tile::cast(type, d.store.value));
+    }
+    graph_.definitions.push_back(std::move(d));
+  }
+  reads_snapshot_ = true;
+  for (size_t u = 0; u < program_.updates.size(); ++u) {
+    define(program_.updates[u]);
+    graph_.definitions.back().step = order.step[u] + first;
+  }
+  if (too_many_axes_) return fail(diagnose(Code::N907, program_.span, {{"kernel", program_.name.str()}}));
+  std::ranges::stable_sort(graph_.definitions, {}, &Definition::step);
+  return std::move(graph_);
+}
+
+void Expander::define(const expr::Update& u) {
+  auto t = static_cast<size_t>(u.tensor);
+  const expr::Tensor& tensor = program_.tensors[t];
+  Definition d;
+  d.total = u.total;
+  d.store.parameter = u.tensor;
+  d.store.add = u.add;
+  d.store.span = u.span;
+  AxisSet taken;
+  ExprPtr when;
+  for (const expr::Binder& b : u.binders) {
+    Bound bound;
+    bool fixed = b.hi->op == expr::Op::kInteger && (!b.lo || b.lo->op == expr::Op::kInteger);
+    for (size_t i = 0; i < u.subscripts.size() && !fixed && !u.filter; ++i) {
+      int64_t size = binding_.shapes[t][i];
+      const expr::Node& s = *u.subscripts[i];
+      if (s.op != expr::Op::kIndex || s.id != b.id || (bound.limit >= 0 && size >= bound.limit)) continue;
+      bound = {size, tensor.name, true};
+    }
+    Ranged r = enter(b, when, taken, bound);
+    taken |= AxisSet::of(r.axis);
+    d.axes.push_back(r.axis);
+    when = both(when, r.mask);
+    env_[b.id] = in(tile::axis(r.axis));
+  }
+  if (u.filter) when = both(when, value(u.filter, when).e);
+  for (size_t i = 0; i < u.subscripts.size(); ++i) {
+    ExprPtr s = value(u.subscripts[i], when).e;
+    d.store.subscripts.push_back(s);
+    if (ranges_.inside(s, integer(binding_.shapes[t][i])) || options_.trust) continue;
+    if (proof(*u.subscripts[i], tensor.name, static_cast<int>(i), true) == expr::Proof::kProved) continue;
+    d.store.checked |= 1u << i;
+    d.store.site = site(Code::E803, u.subscripts[i]->span, tensor.name.str(), print(u.subscripts[i]));
+  }
+  ExprPtr v = value(u.value, when).e;
+  ScalarType type = graph_.program.parameters[t].type;
+  if (quern::kind(type) == Kind::kReal && quern::kind(v->type) == Kind::kReal && literal(v)) {
+    v = to(type == ScalarType::f64 ? type : ScalarType::f32, v);
+  }
+  d.store.value = in(tile::cast(type, v));
+  if (when && !(when->op == tile::Op::kBoolean && when->integer)) d.store.when = when;
+  graph_.definitions.push_back(std::move(d));
+  env_.clear();
+}
+
+Result<Graph> expand(const expr::Program& program, const expr::Binding& binding, const ExpandOptions& options) {
+  return Expander(program, binding, options).run();
+}
+
+}  // namespace quern::fuse

@@ -1,0 +1,107 @@
+// Turns expressions of a checked program into tile expressions.
+//
+// Laziness. `a if c else b` evaluates one branch, a tile program both: then a load happens under the conditions on its
+// way, its *path*. A load that is in range without any of them needs no guard, and most are; so a node is first
+// expanded without a path, which shares best, and once more with it only if something below needs it.
+#pragma once
+
+#include <map>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "expr/bind.h"
+#include "expr/prove.h"
+#include "fuse/expand.h"
+#include "fuse/intern.h"
+#include "tile/range.h"
+
+namespace quern::fuse {
+
+class Expander {
+ public:
+  Expander(const expr::Program& program, const expr::Binding& binding, const ExpandOptions& options);
+
+  Result<Graph> run();
+
+ private:
+  struct Value {
+    tile::ExprPtr e;
+    bool needs = false;  // the path: something below may be out of range, or reports, elsewhere
+  };
+  // Which elements of an axis are meant: all of them, or where `mask` holds.
+  struct Ranged {
+    tile::AxisId axis;
+    tile::ExprPtr mask;  // null: all
+    bool needs = false;
+  };
+  struct Bound {  // of a range by data that is cut to a dimension
+    int64_t limit = -1;
+    Symbol tensor;
+    bool write = false;
+  };
+
+  void declare();
+  void define(const expr::Update& update);
+
+  // value.cc
+  Value value(const expr::NodePtr& node, const tile::ExprPtr& path);
+  Value compute(const expr::NodePtr& node, const tile::ExprPtr& path);
+  Value operation(const expr::NodePtr& node, const tile::ExprPtr& path);
+  Value select(const expr::NodePtr& node, const tile::ExprPtr& path);
+  Value logic(const expr::NodePtr& node, const tile::ExprPtr& path);
+  Value cast(const expr::NodePtr& node, const tile::ExprPtr& path);
+  Value read(const expr::NodePtr& node, const tile::ExprPtr& path);
+  Value local(const expr::NodePtr& node, const tile::ExprPtr& path);
+  Value within(const expr::NodePtr& node, const tile::ExprPtr& path);
+  Value checked_range(const expr::Node& at, const tile::ExprPtr& index, const tile::ExprPtr& lo,
+                      const tile::ExprPtr& hi, Symbol name, int axis, const tile::ExprPtr& path);
+  // range.cc
+  Value reduction(const expr::NodePtr& node, const tile::ExprPtr& path);
+  Value position(const expr::NodePtr& node, tile::AxisSet over, const tile::ExprPtr& body, const tile::ExprPtr& mask);
+  Ranged enter(const expr::Binder& binder, const tile::ExprPtr& path, tile::AxisSet taken, const Bound& bound);
+  Bound bound_of(const expr::Binder& binder, const expr::NodePtr& body) const;
+  void bound_of(expr::IndexId index, const expr::NodePtr& node, Bound& bound) const;
+  tile::ExprPtr cut(tile::ExprPtr end, const tile::ExprPtr& condition, const tile::ExprPtr& instead,
+                    const tile::ExprPtr& when, const expr::NodePtr& at, const expr::Binder& binder, const Bound& bound,
+                    bool upper);
+  tile::AxisId axis_for(Symbol name, const tile::ExprPtr& lo, const tile::ExprPtr& hi, tile::AxisSet taken);
+  // Axes on which the indices that are free in a node stand.
+  tile::AxisSet axes_below(const expr::NodePtr& node);
+
+  // Interned construction; integers are folded.
+  tile::ExprPtr in(tile::ExprPtr e) { return intern_(std::move(e)); }
+  tile::ExprPtr integer(int64_t v) { return in(tile::integer(v)); }
+  tile::ExprPtr make(tile::Op op, std::vector<tile::ExprPtr> args);
+  tile::ExprPtr both(const tile::ExprPtr& a, const tile::ExprPtr& b);  // a and b; null is true
+  tile::ExprPtr negated(const tile::ExprPtr& a);
+  tile::ExprPtr chosen(const tile::ExprPtr& condition, tile::ExprPtr then, tile::ExprPtr otherwise);
+  tile::ExprPtr to(ScalarType type, const tile::ExprPtr& e);         // a number, in f32, f64 or i64
+  static ScalarType joined(const std::vector<tile::ExprPtr>& args);  // f64 if a real operand is, else f32
+  bool literal(const tile::ExprPtr& e) const;
+  tile::ExprPtr condition(const tile::ExprPtr& path) { return path ? path : in(tile::boolean(true)); }
+  int32_t site(Code code, Span span, std::string tensor, std::string subscript);
+
+  expr::Proof proof(const expr::Node& subscript, Symbol tensor, int axis, bool write) const;
+  const std::vector<expr::IndexId>& free(const expr::NodePtr& node);
+
+  const expr::Program& program_;
+  const expr::Binding& binding_;
+  const ExpandOptions& options_;
+  Graph graph_;
+  Interner intern_;
+  tile::Ranges ranges_;
+  std::unordered_map<expr::IndexId, tile::ExprPtr> env_;
+  std::map<std::vector<const void*>, Value> done_;
+  std::unordered_map<const expr::Node*, std::vector<expr::IndexId>> free_;
+  using PlaceKey = std::tuple<const Source*, uint32_t, uint32_t, std::string, int, bool>;
+  std::map<PlaceKey, expr::Proof> proofs_;
+  std::map<std::tuple<Code, const Source*, uint32_t, uint32_t, std::string>, int32_t> sites_;
+  std::vector<int32_t> snapshots_;  // of each tensor: the parameter that holds it as it was, or -1
+  bool reads_snapshot_ = false;
+  int32_t written_ = -1;  // by the update at hand
+  bool too_many_axes_ = false;
+};
+
+}  // namespace quern::fuse

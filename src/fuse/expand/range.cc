@@ -1,0 +1,215 @@
+// Ranges of indices as axes. A range whose ends are known before the launch is an axis of just these indices. One whose
+// end depends on other indices or on data (n <= m, n < length[i]) becomes a rectangle that holds all of it, and a mask.
+#include <fmt/format.h>
+
+#include <limits>
+
+#include "expr/print.h"
+#include "fuse/expand/expander.h"
+
+namespace quern::fuse {
+
+using expr::NodePtr;
+using tile::AxisId;
+using tile::AxisSet;
+using tile::ExprPtr;
+using Family = expr::Family;
+
+namespace {
+
+tile::Op reduction_of(expr::Op op) {
+  switch (op) {
+    case expr::Op::kSum: return tile::Op::kSum;
+    case expr::Op::kProd: return tile::Op::kProd;
+    case expr::Op::kMin:
+    case expr::Op::kArgmin: return tile::Op::kMin;
+    case expr::Op::kAny: return tile::Op::kAny;
+    case expr::Op::kAll: return tile::Op::kAll;
+    default: return tile::Op::kMax;
+  }
+}
+
+// Does its value come from memory?
+bool loads(const ExprPtr& e) {
+  if (tile::row(*e).family == tile::Family::load) return true;
+  for (const ExprPtr& a : e->args) {
+    if (loads(a)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+AxisSet Expander::axes_below(const NodePtr& node) {
+  AxisSet out;
+  for (expr::IndexId id : free(node)) out |= env_.at(id)->axes;
+  return out;
+}
+
+Expander::Value Expander::reduction(const NodePtr& node, const ExprPtr& path) {
+  AxisSet taken = axes_below(node);
+  if (path) taken |= path->axes;
+  std::vector<std::pair<expr::IndexId, ExprPtr>> before;
+  Value out;
+  AxisSet over;
+  ExprPtr mask;
+  for (const expr::Binder& b : node->binders) {
+    Ranged r = enter(b, both(path, mask), taken, bound_of(b, node->args[0]));
+    out.needs |= r.needs;
+    taken |= AxisSet::of(r.axis);
+    over |= AxisSet::of(r.axis);
+    mask = both(mask, r.mask);
+    auto outer = env_.find(b.id);
+    before.emplace_back(b.id, outer == env_.end() ? nullptr : outer->second);
+    env_[b.id] = in(tile::axis(r.axis));
+  }
+  Value body = value(node->args[0], both(path, mask));
+  out.needs |= body.needs;
+  if (node->op == expr::Op::kArgmax || node->op == expr::Op::kArgmin) {
+    out.e = position(node, over, body.e, mask).e;
+  } else {
+    tile::Op op = reduction_of(node->op);
+    ExprPtr e = body.e;
+    if (quern::kind(e->type) == Kind::kInt && node->kind == Kind::kReal) e = to(ScalarType::f32, e);
+    if (mask) e = chosen(mask, e, in(tile::identity(op, e->type)));
+    out.e = in(tile::reduce(op, over, e));
+  }
+  for (auto it = before.rbegin(); it != before.rend(); ++it) {
+    if (it->second) {
+      env_[it->first] = it->second;
+    } else {
+      env_.erase(it->first);
+    }
+  }
+  return out;
+}
+
+// The first index with the extreme value, the first NaN if there is one, -1 of nothing.
+Expander::Value Expander::position(const NodePtr& node, AxisSet over, const ExprPtr& body, const ExprPtr& mask) {
+  tile::Op op = reduction_of(node->op);
+  ExprPtr masked = mask ? chosen(mask, body, in(tile::identity(op, body->type))) : body;
+  ExprPtr best = in(tile::reduce(op, over, masked));
+  ExprPtr hit = make(tile::Op::kEq, {body, best});
+  if (quern::kind(body->type) == Kind::kReal) {
+    ExprPtr is_nan = make(tile::Op::kNe, {body, body});
+    hit = make(tile::Op::kOr, {hit, is_nan});
+    // With a NaN about, only NaNs are hit: no number equals the extreme then.
+  }
+  hit = both(mask, hit);
+  ExprPtr none = integer(std::numeric_limits<int64_t>::max());
+  ExprPtr index = in(tile::axis(over.list().front()));
+  ExprPtr first = in(tile::reduce(tile::Op::kMin, over, chosen(hit, index, none)));
+  return {chosen(make(tile::Op::kEq, {first, none}), integer(-1), first)};
+}
+
+// --- ranges ---
+
+Expander::Bound Expander::bound_of(const expr::Binder& b, const NodePtr& body) const {
+  Bound out;
+  bool fixed = b.hi->op == expr::Op::kInteger && (!b.lo || b.lo->op == expr::Op::kInteger);
+  if (!fixed) bound_of(b.id, body, out);
+  return out;
+}
+
+// The least dimension in which the index stands bare in a read that happens for every instance (as the interpreter cuts
+// such ranges).
+void Expander::bound_of(expr::IndexId index, const NodePtr& node, Bound& bound) const {
+  for (const expr::Binder& b : node->binders) {
+    if (b.id == index) return;
+  }
+  if (node->op == expr::Op::kRead) {
+    for (size_t i = 0; i < node->args.size(); ++i) {
+      int64_t size = binding_.shapes[static_cast<size_t>(node->id)][i];
+      bool bare = node->args[i]->op == expr::Op::kIndex && node->args[i]->id == index;
+      if (bare && (bound.limit < 0 || size < bound.limit)) bound = {size, node->name, false};
+    }
+  }
+  Family family = row(*node).family;
+  if (family == Family::select) return bound_of(index, node->args[1], bound);
+  if (family == Family::logic) return bound_of(index, node->args[0], bound);
+  if (family == Family::reduction) return;
+  for (const NodePtr& arg : node->args) bound_of(index, arg, bound);
+}
+
+// `end` where the condition holds, else `instead`, and a report where `when` holds.
+ExprPtr Expander::cut(ExprPtr end, const ExprPtr& condition, const ExprPtr& instead, const ExprPtr& when,
+                      const NodePtr& at, const expr::Binder& binder, const Bound& bound, bool upper) {
+  if (condition->op == tile::Op::kBoolean && condition->integer) return end;
+  ExprPtr ok = condition;
+  if (!options_.trust) {
+    std::string place =
+        fmt::format("{}, the {} of its range {}", binder.name.str(), upper ? "end" : "start", print(at));
+    int32_t s = site(bound.write ? Code::E803 : Code::E801, at->span, bound.tensor.str(), place);
+    ok = in(tile::check(condition, end, when, s));
+  }
+  // The cut is said twice, so that ranges see it.
+  ExprPtr clipped = make(upper ? tile::Op::kMinOf : tile::Op::kMaxOf, {end, instead});
+  return chosen(ok, clipped, instead);
+}
+
+Expander::Ranged Expander::enter(const expr::Binder& b, const ExprPtr& path, AxisSet taken, const Bound& bound) {
+  Value lo = b.lo ? value(b.lo, path) : Value{integer(0)};
+  Value hi = value(b.hi, path);
+  Ranged out;
+  out.needs = lo.needs || hi.needs;
+  bool data = loads(lo.e) || loads(hi.e);
+  if (bound.limit >= 0 && data) {
+    ExprPtr limit = integer(bound.limit), low = integer(0);
+    ExprPtr some = both(path, make(tile::Op::kLt, {lo.e, hi.e}));
+    ExprPtr top = hi.e;
+    hi.e = cut(top, make(tile::Op::kLe, {top, limit}), limit, condition(some), b.hi, b, bound, true);
+    if (b.lo) {
+      ExprPtr bottom = lo.e;
+      lo.e = cut(bottom, make(tile::Op::kGe, {bottom, low}), low, condition(some), b.lo, b, bound, false);
+    }
+    out.needs = true;
+  }
+  // The rectangle.
+  ExprPtr from = lo.e, end = hi.e;
+  auto box = [&](const ExprPtr& e, bool upper) {
+    if (e->axes.empty()) return e;
+    if (!loads(e)) {
+      tile::Bounds bounds = ranges_(e);
+      if (upper && bounds.high) return integer(*bounds.high);
+      if (!upper && bounds.low) return integer(*bounds.low);
+    }
+    return in(tile::reduce(upper ? tile::Op::kMax : tile::Op::kMin, e->axes, e));
+  };
+  from = box(lo.e, false);
+  end = box(hi.e, true);
+  taken |= lo.e->axes | hi.e->axes;
+  out.axis = axis_for(b.name, from, end, taken);
+  ExprPtr n = in(tile::axis(out.axis));
+  if (from != lo.e) out.mask = both(out.mask, make(tile::Op::kLe, {lo.e, n}));
+  if (end != hi.e) out.mask = both(out.mask, make(tile::Op::kLt, {n, hi.e}));
+  return out;
+}
+
+AxisId Expander::axis_for(Symbol name, const ExprPtr& lo, const ExprPtr& hi, AxisSet taken) {
+  auto zero = [](const ExprPtr& e) { return !e || (e->op == tile::Op::kInteger && e->integer == 0); };
+  AxisId other = -1;
+  for (size_t i = 0; i < graph_.axes.size(); ++i) {
+    const tile::Axis& a = graph_.axes[i];
+    auto id = static_cast<AxisId>(i);
+    if (a.hi != hi || taken.has(id) || (a.lo != lo && !(zero(a.lo) && zero(lo)))) continue;
+    if (a.name == name) return id;
+    if (other < 0) other = id;
+  }
+  if (other >= 0) return other;
+  if (graph_.axes.size() == 64) {
+    too_many_axes_ = true;
+    return 0;
+  }
+  std::string text = name.str();
+  auto used = [&](const std::string& s) {
+    for (const tile::Axis& a : graph_.axes) {
+      if (a.name.str() == s) return true;
+    }
+    return false;
+  };
+  for (int k = 2; used(text); ++k) text = fmt::format("{}_{}", name.str(), k);
+  graph_.axes.push_back({Symbol(text), zero(lo) ? nullptr : lo, hi});
+  return static_cast<AxisId>(graph_.axes.size() - 1);
+}
+
+}  // namespace quern::fuse
