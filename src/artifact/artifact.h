@@ -2,20 +2,10 @@
 // file.
 //
 // A kernel of the notation becomes one machine kernel or several, run in order; each sees all writes of the ones before
-// it. All take the same arguments (the ABI of compiled CPU code, C calling convention):
-//
-//   void entry(void* const* parameters, const int64_t* dims, int64_t begin, int64_t end, void* arena, void* report)
-//
-//   parameters  one address for each of Artifact::parameters, in order; 64-byte aligned where Quern allocated it,
-//               aligned to its element otherwise; a scalar's address too. Memory is row-major without gaps
-//   dims        the sizes of Artifact::dims, in order
-//   begin, end  the points [begin, end) of the kernel's flattened grid [0, total) to compute. Points are independent,
-//   and
-//               what a point gives does not depend on where the range is cut: any split gives the same bits
-//   arena       MachineKernel::arena_bytes bytes, 64-byte aligned, this thread's own, of any content
-//   report      one SiteRecord for each of Artifact::sites, this thread's own; null if there are no sites
-//
-// It neither throws nor unwinds, calls nothing but libm, and leaves the floating-point environment as it is.
+// it, and all take the same parameters. How code is called stands in jit/kernel_abi.h. What a device promises it:
+// memory is row-major without gaps, 64-byte aligned where Quern allocated it and aligned to its element otherwise; the
+// points of a grid are independent, and what a point gives does not depend on where ranges of points are cut, so that
+// any split gives the same bits.
 #pragma once
 
 #include <cstdint>
@@ -26,9 +16,6 @@
 #include "base/scalar_type.h"
 
 namespace quern::artifact {
-
-using Entry = void (*)(void* const* parameters, const int64_t* dims, int64_t begin, int64_t end, void* arena,
-                       void* report);
 
 enum class Kind : uint8_t { kX86Object };  // an ELF object for x86-64, not yet linked
 
@@ -53,32 +40,16 @@ struct Place {
 
 // Where data may be at fault: an access whose subscripts are tested.
 struct Site {
-  std::string code = "E801";         // E801, E802 or E803
-  std::string tensor;                // its name in the notation
-  std::string subscript;             // as written
-  std::vector<std::string> indices;  // names of the indices whose values a record tells
+  std::string code = "E801";  // E801, E802 or E803
+  std::string tensor;         // its name in the notation
+  std::string subscript;      // as written
   Place place;
   bool operator==(const Site&) const = default;
 };
 
-inline constexpr int64_t kNoPoint = INT64_MAX;
-inline constexpr int kRecordedIndices = 12;
-
-// What an access that failed leaves: a record is written only where its grid point is below `point`, so that the first
-// failure of the smallest grid point stays.
-struct SiteRecord {
-  int64_t point = kNoPoint;                // grid point; kNoPoint: nothing failed here
-  int64_t value = 0;                       // of the subscript
-  int64_t size = 0;                        // of the dimension
-  int64_t subscript = 0;                   // which one of the access
-  int64_t indices[kRecordedIndices] = {};  // values of Site::indices
-};
-static_assert(sizeof(SiteRecord) == 128);
-
 struct MachineKernel {
-  std::string entry;  // the function's name
-  Size points;        // of the flattened grid
-  Size arena_bytes;   // of each thread
+  std::string entry;              // the function's name; those of its sizes follow from it
+  std::vector<std::string> axes;  // names of the indices whose values a report tells
   // Reals meet in `+=` from several grid points: in one thread, in order, the result is the same in every run.
   bool meets = false;
   // About how many clock cycles a point takes, so that small work stays in one thread; 0: not known.

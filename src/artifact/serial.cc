@@ -120,8 +120,7 @@ void fields(IO& io, A& a) {
   });
   io.list(a.kernels, [&](auto& k) {
     io.text(k.entry);
-    size(io, k.points);
-    size(io, k.arena_bytes);
+    io.list(k.axes, text);
     io.number(k.meets);
     io.number(k.point_cycles);
   });
@@ -129,7 +128,6 @@ void fields(IO& io, A& a) {
     io.text(s.code);
     io.text(s.tensor);
     io.text(s.subscript);
-    io.list(s.indices, text);
     place(io, s.place);
   });
   io.list(a.remarks, [&](auto& r) {

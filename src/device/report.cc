@@ -22,11 +22,12 @@ Code code_of(const std::string& name) {
 }
 
 // "n = 0, d = 3"
-std::string where(const artifact::Site& site, const artifact::SiteRecord& record) {
+std::string where(const artifact::Artifact& artifact, const Fault& fault) {
+  const std::vector<std::string>& names = artifact.kernels[static_cast<size_t>(fault.kernel)].axes;
   std::string out;
-  size_t known = std::min(site.indices.size(), size_t{artifact::kRecordedIndices});
-  for (size_t i = 0; i < known; ++i) {
-    out += fmt::format("{}{} = {}", i ? ", " : "", site.indices[i], record.indices[i]);
+  for (const auto& [axis, value] : fault.indices) {
+    if (static_cast<size_t>(axis) >= names.size()) continue;
+    out += fmt::format("{}{} = {}", out.empty() ? "" : ", ", names[static_cast<size_t>(axis)], value);
   }
   return out.empty() ? "every instance" : out;
 }
@@ -40,14 +41,14 @@ Diagnostics findings(const artifact::Artifact& artifact, const std::vector<Fault
     const artifact::Site& site = artifact.sites[static_cast<size_t>(f.site)];
     Code code = code_of(site.code);
     Span span = span_of(site.place, sources);
-    std::string value = std::to_string(f.record.value), size = std::to_string(f.record.size);
+    std::string value = std::to_string(f.value), size = std::to_string(f.extent);
     if (code == Code::E801) {
       out.push_back(diagnose(
           code, span,
-          {{"x", site.tensor}, {"e", site.subscript}, {"v", value}, {"indices", where(site, f.record)}, {"d", size}}));
+          {{"x", site.tensor}, {"e", site.subscript}, {"v", value}, {"indices", where(artifact, f)}, {"d", size}}));
     } else if (code == Code::E802) {
       std::string at = site.subscript + " = " + value;
-      std::string last = std::to_string(f.record.size - 1);
+      std::string last = std::to_string(f.extent - 1);
       out.push_back(diagnose(code, span, {{"t", site.tensor}, {"e", at}, {"lo", "0"}, {"hi", last}}));
     } else if (code == Code::E803) {
       out.push_back(diagnose(code, span, {{"y", site.tensor}, {"v", site.subscript + " = " + value}, {"d", size}}));

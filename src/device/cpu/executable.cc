@@ -9,17 +9,18 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cstring>
 #include <mutex>
 #include <new>
 
 #include "device/cpu/workspace.h"
+#include "jit/jit.h"
 
 namespace quern::device::cpu {
 namespace {
 
 using artifact::Role;
-using artifact::SiteRecord;
 
 constexpr int64_t kChunksPerThread = 8;     // so that a thread that got the cheap points takes more
 constexpr int64_t kThreadCycles = 100'000;  // less work than this isn't worth waking another thread
@@ -29,7 +30,7 @@ Diagnostic bug(std::string what) { return diagnose(Code::B001, {}, {{"what", std
 
 // One kernel's walk over its points, shared by the threads of a run.
 struct Walk {
-  artifact::Entry entry = nullptr;
+  jit::Kernel entry = nullptr;
   int64_t points = 0;
   int64_t chunks = 1;
   void* const* parameters = nullptr;
@@ -45,7 +46,9 @@ struct Walk {
 // Counts points of all kernels and asks the caller whether to go on.
 class Meter {
  public:
-  Meter(const Call& call, int64_t total) : call_(call), total_(total) {}
+  explicit Meter(const Call& call) : call_(call) {}
+
+  void expect(int64_t points) { total_ += points; }
 
   void add(int64_t points) {
     done_ += points;
@@ -58,32 +61,41 @@ class Meter {
 
  private:
   const Call& call_;
-  int64_t total_;
+  int64_t total_ = 0;
   std::atomic<int64_t> done_ = 0;
   std::atomic<bool> stopped_ = false;
   std::mutex mutex_;
 };
 
+// What one thread found: the fault of the smallest grid point, site by site.
+struct Found : jit::Report {
+  std::vector<Fault> faults;
+
+  Found() { found = &note; }
+  static void note(jit::Report* self, int64_t point, int32_t site, int32_t subscript, int64_t value, int64_t extent,
+                   const int64_t* axes, uint64_t known) {
+    std::vector<Fault>& faults = static_cast<Found*>(self)->faults;
+    auto at = std::ranges::find(faults, site, &Fault::site);
+    if (at == faults.end()) at = faults.insert(at, Fault{.site = site});
+    if (point >= at->point) return;  // the same point again: what came first stays
+    *at = {.site = site, .point = point, .subscript = subscript, .value = value, .extent = extent};
+    for (; known != 0; known &= known - 1) {
+      int axis = std::countr_zero(known);
+      at->indices.emplace_back(axis, axes[axis]);
+    }
+  }
+};
+
 class CpuExecutable : public Executable {
  public:
-  CpuExecutable(std::shared_ptr<const artifact::Artifact> artifact, std::vector<artifact::Entry> entries,
+  CpuExecutable(std::shared_ptr<const artifact::Artifact> artifact, std::vector<Functions> functions,
                 std::shared_ptr<const void> code)
-      : artifact_(std::move(artifact)), entries_(std::move(entries)), code_(std::move(code)) {}
+      : artifact_(std::move(artifact)), functions_(std::move(functions)), code_(std::move(code)) {}
 
   const artifact::Artifact& artifact() const override { return *artifact_; }
 
   Result<Ran> run(const Call& call) const override {
-    std::vector<int64_t> points;
-    int64_t arena = 0, total = 0;
-    for (const artifact::MachineKernel& k : artifact_->kernels) {
-      auto n = k.points.at(call.dims), bytes = k.arena_bytes.at(call.dims);
-      if (!n || *n < 0 || !bytes || *bytes < 0 || __builtin_add_overflow(total, *n, &total)) {
-        return fail(bug("no grid for " + k.entry));
-      }
-      points.push_back(*n);
-      arena = std::max(arena, *bytes);
-    }
-    if (call.dims.size() != artifact_->dims.size() || entries_.size() != points.size()) {
+    if (call.dims.size() != artifact_->dims.size() || functions_.size() != artifact_->kernels.size()) {
       return fail(bug("a call that doesn't fit " + artifact_->name));
     }
     int threads =
@@ -91,19 +103,10 @@ class CpuExecutable : public Executable {
     auto workspace = pool_.take();
     auto addresses = bind(call, *workspace);
     if (!addresses) return fail(std::move(addresses.error()));
-    if (auto room = prepare(*workspace, threads, arena); !room) return fail(std::move(room.error()));
-
     Ran ran;
-    Meter meter(call, total);
-    for (size_t k = 0; k < points.size() && !meter.stopped(); ++k) {
-      if (points[k] == 0) continue;
-      Walk walk;
-      walk.entry = entries_[k];
-      walk.points = points[k];
-      walk.parameters = addresses->data();
-      walk.dims = call.dims.data();
-      over(walk, threads_for(artifact_->kernels[k], points[k], threads, call), *workspace, meter);
-      collect(*workspace, ran);
+    Meter meter(call);
+    for (size_t k = 0; k < functions_.size() && !meter.stopped(); ++k) {
+      if (auto done = kernel(k, call, *addresses, threads, *workspace, meter, ran); !done) return fail(done.error());
     }
     ran.stopped = meter.stopped();
     std::ranges::sort(ran.faults, {}, &Fault::site);
@@ -112,6 +115,27 @@ class CpuExecutable : public Executable {
   }
 
  private:
+  Result<void> kernel(size_t k, const Call& call, const std::vector<void*>& parameters, int threads,
+                      Workspace& workspace, Meter& meter, Ran& ran) const {
+    const Functions& functions = functions_[k];
+    const artifact::MachineKernel& about = artifact_->kernels[k];
+    Walk walk;
+    walk.entry = functions.run;
+    walk.parameters = parameters.data();
+    walk.dims = call.dims.data();
+    walk.points = functions.points(walk.parameters, walk.dims);
+    int64_t arena = functions.arena(walk.parameters, walk.dims);
+    if (walk.points < 0 || arena < 0) return fail(bug("a negative size of " + about.entry));
+    if (walk.points == 0) return {};
+    int64_t used = threads_for(about, walk.points, threads, call);
+    if (auto room = prepare(workspace, used, arena); !room) return room;
+    std::vector<Found> found(static_cast<size_t>(used));
+    meter.expect(walk.points);
+    over(walk, used, workspace, found, meter);
+    collect(static_cast<int32_t>(k), found, ran);
+    return {};
+  }
+
   static int64_t threads_for(const artifact::MachineKernel& k, int64_t points, int threads, const Call& call) {
     if (k.meets && call.deterministic) return 1;
     int64_t most = std::min<int64_t>(threads, points);
@@ -129,7 +153,10 @@ class CpuExecutable : public Executable {
         out.push_back(const_cast<char*>(p.bytes.data()));
       } else if (p.role != Role::kTmp) {
         if (given == call.arguments.size()) return fail(bug("a missing argument of " + artifact_->name));
-        out.push_back(call.arguments[given++]);
+        // Code may read one byte of a tensor without elements.
+        static std::byte nothing{};
+        void* address = call.arguments[given++];
+        out.push_back(address ? address : &nothing);
       } else {
         auto memory = temporary_buffer(p, call, workspace, temporary++);
         if (!memory) return fail(std::move(memory.error()));
@@ -164,36 +191,33 @@ class CpuExecutable : public Executable {
       workspace.temporaries[place] = *std::move(memory);
       workspace.temporary_bytes[place] = bytes;
     }
-    return static_cast<void*>(workspace.temporaries[place].get());
+    static std::byte nothing[64];
+    return static_cast<void*>(bytes ? workspace.temporaries[place].get() : nothing);
   }
 
-  Result<void> prepare(Workspace& workspace, int threads, int64_t arena) const {
-    auto count = static_cast<size_t>(threads);
+  Result<void> prepare(Workspace& workspace, int64_t threads, int64_t arena) const {
     if (workspace.arena_bytes < arena) {
       workspace.arenas.clear();
       workspace.arena_bytes = arena;
     }
-    while (arena > 0 && workspace.arenas.size() < count) {
+    while (arena > 0 && static_cast<int64_t>(workspace.arenas.size()) < threads) {
       auto memory = allocate(workspace.arena_bytes, "the working memory of " + artifact_->name);
       if (!memory) return fail(std::move(memory.error()));
       workspace.arenas.push_back(*std::move(memory));
     }
-    if (workspace.records.size() < count) workspace.records.resize(count);
-    for (auto& table : workspace.records) table.assign(artifact_->sites.size(), {});
     return {};
   }
 
-  static void over(Walk& walk, int64_t threads, Workspace& workspace, Meter& meter) {
+  static void over(Walk& walk, int64_t threads, Workspace& workspace, std::vector<Found>& found, Meter& meter) {
     // One long chunk would show no progress, and could not be stopped.
     int64_t wanted = threads > 1 ? threads * kChunksPerThread : meter.watched() ? 64 : 1;
     walk.chunks = std::min(wanted, walk.points);
     auto work = [&](int64_t thread) {
       auto t = static_cast<size_t>(thread);
-      void* arena = workspace.arenas.empty() ? nullptr : workspace.arenas[t].get();
-      void* report = workspace.records[t].empty() ? nullptr : workspace.records[t].data();
+      void* arena = t < workspace.arenas.size() ? workspace.arenas[t].get() : nullptr;
       for (int64_t chunk; !meter.stopped() && (chunk = walk.next++) < walk.chunks;) {
         int64_t begin = walk.begin_of(chunk), end = walk.begin_of(chunk + 1);
-        walk.entry(walk.parameters, walk.dims, begin, end, arena, report);
+        walk.entry(walk.parameters, walk.dims, begin, end, arena, &found[t]);
         meter.add(end - begin);
       }
     };
@@ -203,22 +227,24 @@ class CpuExecutable : public Executable {
     arena.execute([&] { tbb::parallel_for(int64_t{0}, threads, work, tbb::simple_partitioner()); });
   }
 
-  // The first failure of each site goes to the result; tables are empty again for the next kernel.
-  static void collect(Workspace& workspace, Ran& ran) {
-    for (size_t site = 0; site < workspace.records.front().size(); ++site) {
-      SiteRecord first;
-      for (auto& table : workspace.records) {
-        if (table[site].point < first.point) first = table[site];
-        table[site] = {};
+  // The first fault of each site goes to the result, unless an earlier kernel has one.
+  static void collect(int32_t kernel, std::vector<Found>& found, Ran& ran) {
+    size_t before = ran.faults.size();
+    for (Found& thread : found) {
+      for (Fault& f : thread.faults) {
+        f.kernel = kernel;
+        auto at = std::ranges::find(ran.faults, f.site, &Fault::site);
+        if (at == ran.faults.end()) {
+          ran.faults.push_back(std::move(f));
+        } else if (at - ran.faults.begin() >= static_cast<std::ptrdiff_t>(before) && f.point < at->point) {
+          *at = std::move(f);
+        }
       }
-      bool known =
-          std::ranges::any_of(ran.faults, [&](const Fault& f) { return f.site == static_cast<int64_t>(site); });
-      if (first.point != artifact::kNoPoint && !known) ran.faults.push_back({static_cast<int64_t>(site), first});
     }
   }
 
   std::shared_ptr<const artifact::Artifact> artifact_;
-  std::vector<artifact::Entry> entries_;
+  std::vector<Functions> functions_;
   std::shared_ptr<const void> code_;
   mutable WorkspacePool pool_;
 };
@@ -226,8 +252,23 @@ class CpuExecutable : public Executable {
 }  // namespace
 
 std::shared_ptr<const Executable> executable(std::shared_ptr<const artifact::Artifact> artifact,
-                                             std::vector<artifact::Entry> entries, std::shared_ptr<const void> code) {
-  return std::make_shared<CpuExecutable>(std::move(artifact), std::move(entries), std::move(code));
+                                             std::vector<Functions> functions, std::shared_ptr<const void> code) {
+  return std::make_shared<CpuExecutable>(std::move(artifact), std::move(functions), std::move(code));
+}
+
+Result<std::shared_ptr<const Executable>> load(std::shared_ptr<const artifact::Artifact> artifact) {
+  auto code = jit::load(artifact->object);
+  if (!code) return fail(std::move(code.error()));
+  std::vector<Functions> functions;
+  for (const artifact::MachineKernel& k : artifact->kernels) {
+    Functions f;
+    f.run = reinterpret_cast<jit::Kernel>((*code)->entry(k.entry));
+    f.points = reinterpret_cast<jit::KernelSize>((*code)->entry(k.entry + "_points"));
+    f.arena = reinterpret_cast<jit::KernelSize>((*code)->entry(k.entry + "_arena"));
+    if (!f.run || !f.points || !f.arena) return fail(bug("code without " + k.entry));
+    functions.push_back(f);
+  }
+  return executable(std::move(artifact), std::move(functions), *std::move(code));
 }
 
 int default_threads() {

@@ -8,12 +8,23 @@
 #include <vector>
 
 #include "device/device.h"
+#include "jit/kernel_abi.h"
 
 namespace quern::device::cpu {
 
-// `entries` are the functions of the artifact's kernels, in order; `code` is what keeps them in memory (may be null).
+// The three functions of a compiled kernel.
+struct Functions {
+  jit::Kernel run = nullptr;
+  jit::KernelSize points = nullptr;
+  jit::KernelSize arena = nullptr;
+};
+
+// `functions` are those of the artifact's kernels, in order; `code` is what keeps them in memory (may be null).
 std::shared_ptr<const Executable> executable(std::shared_ptr<const artifact::Artifact> artifact,
-                                             std::vector<artifact::Entry> entries, std::shared_ptr<const void> code);
+                                             std::vector<Functions> functions, std::shared_ptr<const void> code);
+
+// Links the artifact's object. B001 if it can't be, or lacks a function.
+Result<std::shared_ptr<const Executable>> load(std::shared_ptr<const artifact::Artifact> artifact);
 
 // Threads of a run that asks for 0: the processors that this process may use.
 int default_threads();

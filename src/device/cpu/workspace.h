@@ -1,4 +1,4 @@
-// What a run needs besides its arguments: temporary buffers, and for each thread an arena and a table of records. Kept
+// What a run needs besides its arguments: temporary buffers, and for each thread an arena. Kept
 // from run to run, because fresh pages cost more than a small kernel; each run has one to itself.
 #pragma once
 
@@ -16,9 +16,8 @@ Result<Memory> allocate(int64_t bytes, std::string_view what);
 struct Workspace {
   std::vector<Memory> temporaries;  // one a kTmp parameter, in order
   std::vector<int64_t> temporary_bytes;
-  std::vector<Memory> arenas;                              // one a thread
-  int64_t arena_bytes = 0;                                 // of each
-  std::vector<std::vector<artifact::SiteRecord>> records;  // one a thread
+  std::vector<Memory> arenas;  // one a thread
+  int64_t arena_bytes = 0;     // of each
 };
 
 // The workspaces that are not in use now.

@@ -18,9 +18,9 @@ Artifact example() {
   a.parameters.push_back({"x", Role::kIn, ScalarType::bf16, {Size::dim(0), Size(64)}});
   a.parameters.push_back({"t", Role::kTmp, ScalarType::f32, {Size::apply(Size::Op::kMul, Size::dim(0), 3)}, true});
   a.parameters.push_back({"c", Role::kConst, ScalarType::u4, {Size(2)}, false, "\x12"});
-  a.kernels.push_back({"first", Size::apply(Size::Op::kCeilDiv, Size::dim(0), 16), Size(4096), true});
-  a.kernels.push_back({"second", Size(1), Size(0)});
-  a.sites.push_back({"E803", "y", "slot[i]", {"i", "d"}, {0, 7, 14}});
+  a.kernels.push_back({"first", {"n", "d"}, true, 1000});
+  a.kernels.push_back({"second", {}});
+  a.sites.push_back({"E803", "y", "slot[i]", {0, 7, 14}});
   a.remarks.push_back({"R1", "kept a check", "", {1, 2, 3}});
   a.schedule = "attention: m 48 grid";
   return a;
@@ -59,7 +59,9 @@ TEST(Serial, HostileBytesDontCrash) {
       bytes[r % bytes.size()] = static_cast<char>(r >> 24);
     }
     if (auto a = from_bytes(bytes)) {
-      for (const MachineKernel& kernel : a->kernels) kernel.points.at(std::vector<int64_t>{5});
+      for (const Parameter& p : a->parameters) {
+        for (const Size& s : p.shape) s.at(std::vector<int64_t>{5});
+      }
     }
   }
 }
