@@ -7,10 +7,9 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "artifact/artifact.h"
+#include "artifact/report.h"
 #include "base/result.h"
 
 namespace quern::device {
@@ -28,19 +27,8 @@ struct Call {
   std::function<bool(int64_t done, int64_t total)> progress;
 };
 
-// The first access that failed at a site: kernel by kernel, then by grid point.
-struct Fault {
-  int32_t site = -1;                                 // of Artifact::sites
-  int32_t kernel = -1;                               // of Artifact::kernels
-  int64_t point = INT64_MAX;                         // of the kernel's grid
-  int32_t subscript = 0;                             // which one of the access
-  int64_t value = 0;                                 // what it was
-  int64_t extent = 0;                                // of its dimension
-  std::vector<std::pair<int32_t, int64_t>> indices;  // of MachineKernel::axes, and their values, as far as known
-};
-
 struct Ran {
-  std::vector<Fault> faults;  // in the order of Artifact::sites, each site once
+  std::vector<artifact::Fault> faults;  // in the order of Artifact::sites, each site once
   bool stopped = false;       // by `progress`: results are not complete
 };
 

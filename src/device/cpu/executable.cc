@@ -20,6 +20,7 @@
 namespace quern::device::cpu {
 namespace {
 
+using artifact::Fault;
 using artifact::Role;
 
 constexpr int64_t kChunksPerThread = 8;     // so that a thread that got the cheap points takes more

@@ -9,12 +9,14 @@
 #include <thread>
 
 #include "device/cpu/executable.h"
-#include "device/report.h"
 
 namespace quern::device {
 namespace {
 
 using artifact::Artifact;
+using artifact::Fault;
+using artifact::findings;
+using artifact::remarks;
 using artifact::Role;
 using artifact::Size;
 using cpu::Functions;

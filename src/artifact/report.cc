@@ -1,13 +1,13 @@
-#include "device/report.h"
+#include "artifact/report.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-namespace quern::device {
+namespace quern::artifact {
 namespace {
 
-Span span_of(const artifact::Place& place, const std::vector<SourcePtr>& sources) {
+Span span_of(const Place& place, const std::vector<SourcePtr>& sources) {
   if (place.source < 0 || place.source >= static_cast<int64_t>(sources.size())) return {};
   const Source* source = sources[static_cast<size_t>(place.source)].get();
   auto size = static_cast<uint32_t>(source->text().size());
@@ -22,7 +22,7 @@ Code code_of(const std::string& name) {
 }
 
 // "n = 0, d = 3"
-std::string where(const artifact::Artifact& artifact, const Fault& fault) {
+std::string where(const Artifact& artifact, const Fault& fault) {
   const std::vector<std::string>& names = artifact.kernels[static_cast<size_t>(fault.kernel)].axes;
   std::string out;
   for (const auto& [axis, value] : fault.indices) {
@@ -34,11 +34,11 @@ std::string where(const artifact::Artifact& artifact, const Fault& fault) {
 
 }  // namespace
 
-Diagnostics findings(const artifact::Artifact& artifact, const std::vector<Fault>& faults,
+Diagnostics findings(const Artifact& artifact, const std::vector<Fault>& faults,
                      const std::vector<SourcePtr>& sources) {
   Diagnostics out;
   for (const Fault& f : faults) {
-    const artifact::Site& site = artifact.sites[static_cast<size_t>(f.site)];
+    const Site& site = artifact.sites[static_cast<size_t>(f.site)];
     Code code = code_of(site.code);
     Span span = span_of(site.place, sources);
     std::string value = std::to_string(f.value), size = std::to_string(f.extent);
@@ -59,9 +59,9 @@ Diagnostics findings(const artifact::Artifact& artifact, const std::vector<Fault
   return out;
 }
 
-Diagnostics remarks(const artifact::Artifact& artifact, const std::vector<SourcePtr>& sources) {
+Diagnostics remarks(const Artifact& artifact, const std::vector<SourcePtr>& sources) {
   Diagnostics out;
-  for (const artifact::Remark& r : artifact.remarks) {
+  for (const Remark& r : artifact.remarks) {
     Diagnostic d = diagnose(code_of(r.code), span_of(r.place, sources));
     d.message = r.message;
     d.remedy = r.remedy;
@@ -70,4 +70,4 @@ Diagnostics remarks(const artifact::Artifact& artifact, const std::vector<Source
   return out;
 }
 
-}  // namespace quern::device
+}  // namespace quern::artifact
