@@ -1,95 +1,36 @@
 #include "expr/interpret/elementary.h"
 
+#include "base/elementary.h"
+
 namespace quern::expr {
-namespace {
-
-// A result below f32's normal numbers may be 0: units of elementary functions flush.
-Real flushed(Real r, double u) {
-  double most = std::fabs(r.v) + r.e;
-  if (u == kSingle && std::fabs(r.v) - r.e < kLeastNormal) r.e += std::min(most, kLeastNormal);
-  return r;
-}
-
-// What a monotone function makes of [low, high] around x, and its own error.
-template <class F>
-Real monotone_function(F f, Real x, double low, double high, double u, int units) {
-  double v = f(x.v);
-  if (unbounded(x)) return {v, kInfinity};
-  double e = 0;
-  if (x.e > 0) {
-    double a = f(low), b = f(high);
-    if (!std::isfinite(v)) return {v, (std::isnan(a) && std::isnan(b)) || (a == v && b == v) ? 0 : kInfinity};
-    e = std::max(std::fabs(a - v), std::fabs(b - v));
-    if (!(e < kInfinity)) return {v, kInfinity};
-  }
-  if (!std::isfinite(v)) return {v, 0};
-  Real r = rounded(v, e, u, true, units);
-  return units > 1 ? flushed(r, u) : r;
-}
-
-}  // namespace
 
 Real elementary(Op op, Real x, double u, bool nonnegative) {
-  int units = row(op).error;
-  double low = x.v - x.e, high = x.v + x.e;
-  if (nonnegative) low = std::max(low, 0.0);
-  auto apply = [&](auto f) { return monotone_function(f, x, low, high, u, units); };
+  auto apply = [&](Elementary f) { return quern::elementary(f, x, u, row(op).error, nonnegative); };
   switch (op) {
-    case Op::kExp: return apply([](double t) { return std::exp(t); });
-    case Op::kExp2: return apply([](double t) { return std::exp2(t); });
-    case Op::kLog: return apply([](double t) { return std::log(t); });
-    case Op::kLog2: return apply([](double t) { return std::log2(t); });
-    case Op::kSqrt: return apply([](double t) { return std::sqrt(t); });
-    case Op::kRsqrt:
-      if (x.v == 0 && !nonnegative) return {1 / std::sqrt(x.v), kInfinity};  // of either sign, as the zero is
-      return apply([](double t) { return 1 / std::sqrt(t); });
-    case Op::kTanh: return apply([](double t) { return std::tanh(t); });
-    case Op::kErf: return apply([](double t) { return std::erf(t); });
-    case Op::kSin:
-    case Op::kCos: {
-      // Absolute near its zeros, as an implementation that reduces the argument in f32 has it.
-      double v = op == Op::kSin ? std::sin(x.v) : std::cos(x.v);
-      if (unbounded(x)) return {v, kInfinity};
-      return {v, std::isfinite(x.v) ? std::min(x.e, 2.0) + units * u : 0};
-    }
+    case Op::kExp: return apply(Elementary::kExp);
+    case Op::kExp2: return apply(Elementary::kExp2);
+    case Op::kLog: return apply(Elementary::kLog);
+    case Op::kLog2: return apply(Elementary::kLog2);
+    case Op::kSqrt: return apply(Elementary::kSqrt);
+    case Op::kRsqrt: return apply(Elementary::kRsqrt);
+    case Op::kTanh: return apply(Elementary::kTanh);
+    case Op::kErf: return apply(Elementary::kErf);
+    case Op::kSin: return apply(Elementary::kSin);
+    case Op::kCos: return apply(Elementary::kCos);
     default: return {std::numeric_limits<double>::quiet_NaN(), 0};
   }
 }
 
 Real power(Real x, Real y, double u, bool nonnegative) {
-  double v = std::pow(x.v, y.v);
-  int units = row(Op::kPow).error;
-  if (unbounded(x) || unbounded(y)) return {v, kInfinity};
-  if (x.e == 0 && y.e == 0) {
-    bool doubtful = std::isinf(v) && std::isfinite(x.v) && std::isfinite(y.v);  // overflow, or a zero of either sign
-    return std::isfinite(v) ? flushed(rounded(v, 0, u, true, units), u) : Real{v, doubtful ? kInfinity : 0};
-  }
-  if (!std::isfinite(v) || !std::isfinite(x.v) || !std::isfinite(y.v)) return {v, kInfinity};
-  double low = x.v - x.e, high = x.v + x.e, e = 0;
-  if (nonnegative) low = std::max(low, 0.0);
-  if (low >= 0) {
-    // Monotone in each argument: the extremes are at corners, or at x = 1 of either side, where all powers meet.
-    for (double a : {low, high}) {
-      for (double b : {y.v - y.e, y.v + y.e}) e = std::max(e, std::fabs(std::pow(a, b) - v));
-    }
-  } else if (y.e == 0 && y.v == std::floor(y.v)) {
-    if (y.v < 0 && zero_possible(x)) return {v, kInfinity};
-    double far = std::fabs(x.v) + x.e, near = std::max(0.0, std::fabs(x.v) - x.e);
-    e = std::max(std::fabs(std::pow(far, y.v) - std::fabs(v)), std::fabs(std::pow(near, y.v) - std::fabs(v)));
-    if (zero_possible(x)) e += std::fabs(v);  // of either sign
-  } else {
-    return {v, kInfinity};  // a negative number to a power that is not whole is NaN
-  }
-  if (!(e < kInfinity)) return {v, kInfinity};
-  return flushed(rounded(v, e, u, true, units), u);
+  return quern::power(x, y, u, row(Op::kPow).error, nonnegative);
 }
 
 Real rounded_whole(Op op, Real x) {
   switch (op) {
-    case Op::kAbs: return {std::fabs(x.v), x.e};
-    case Op::kFloor: return monotone(x, [](double t) { return std::floor(t); });
-    case Op::kCeil: return monotone(x, [](double t) { return std::ceil(t); });
-    default: return monotone(x, [](double t) { return std::nearbyint(t); });  // ties to even
+    case Op::kAbs: return quern::rounded_whole(Whole::kAbs, x);
+    case Op::kFloor: return quern::rounded_whole(Whole::kFloor, x);
+    case Op::kCeil: return quern::rounded_whole(Whole::kCeil, x);
+    default: return quern::rounded_whole(Whole::kRound, x);
   }
 }
 

@@ -1,8 +1,7 @@
-// Elementary functions with their error: what an error of the argument does, and `units` roundings of the result for
-// the function itself (the op table's last column).
+// The rows of the op table that base/elementary.h computes.
 #pragma once
 
-#include "expr/interpret/value.h"
+#include "base/running_error.h"
 #include "expr/node.h"
 
 namespace quern::expr {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/running_error.h"
 #include "expr/interpret/plan.h"
-#include "expr/interpret/value.h"
 
 namespace quern::expr {
 

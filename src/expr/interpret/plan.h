@@ -7,9 +7,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/running_error.h"
 #include "expr/bind.h"
 #include "expr/contraction.h"
-#include "expr/interpret/value.h"
 #include "expr/program.h"
 
 namespace quern::expr {

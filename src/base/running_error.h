@@ -1,4 +1,4 @@
-// Values of the interpreter, each with what is known of its error, and the rules of running error analysis (Higham,
+// Values of the interpreters, each with what is known of its error, and the rules of running error analysis (Higham,
 // Accuracy and Stability of Numerical Algorithms, 2nd ed., section 3.3): if an f32 implementation may differ from the
 // operands by their e, it may differ from the result by the e computed here.
 //
@@ -14,7 +14,7 @@
 
 #include "base/scalar_type.h"
 
-namespace quern::expr {
+namespace quern {
 
 struct Real {
   double v = 0;
@@ -181,4 +181,4 @@ inline Int wrapped(ScalarType type, Int a) {
   return {v, stays ? a.e : kInfinity};
 }
 
-}  // namespace quern::expr
+}  // namespace quern
