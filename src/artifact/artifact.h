@@ -49,6 +49,7 @@ struct Site {
 
 struct MachineKernel {
   std::string entry;              // the function's name; those of its sizes follow from it
+  std::string object;             // its machine code, an object file
   std::vector<std::string> axes;  // names of the indices whose values a report tells
   // Reals meet in `+=` from several grid points: in one thread, in order, the result is the same in every run.
   bool meets = false;
@@ -69,7 +70,6 @@ struct Remark {
 struct Artifact {
   Kind kind = Kind::kX86Object;
   std::string name;               // of the kernel in the notation
-  std::string object;             // machine code
   std::vector<std::string> dims;  // names; their sizes are given at launch
   std::vector<Parameter> parameters;
   std::vector<MachineKernel> kernels;  // in order

@@ -21,8 +21,7 @@ struct Fault {
 };
 
 // `sources` are those of the program that was compiled, in order: places of the artifact lead into them.
-Diagnostics findings(const Artifact& artifact, const std::vector<Fault>& faults,
-                     const std::vector<SourcePtr>& sources);
+Diagnostics findings(const Artifact& artifact, const std::vector<Fault>& faults, const std::vector<SourcePtr>& sources);
 
 // The remarks about how it was compiled.
 Diagnostics remarks(const Artifact& artifact, const std::vector<SourcePtr>& sources);

@@ -107,7 +107,6 @@ void fields(IO& io, A& a) {
   auto text = [&](auto& s) { io.text(s); };
   named(io, a.kind, Kind::kX86Object);
   io.text(a.name);
-  io.text(a.object);
   io.list(a.dims, text);
   io.list(a.parameters, [&](auto& p) {
     io.text(p.name);
@@ -120,6 +119,7 @@ void fields(IO& io, A& a) {
   });
   io.list(a.kernels, [&](auto& k) {
     io.text(k.entry);
+    io.text(k.object);
     io.list(k.axes, text);
     io.number(k.meets);
     io.number(k.point_cycles);

@@ -20,8 +20,8 @@ Result<Buffer> buffer(int64_t bytes, const std::string& what) {
   size_t size = (static_cast<size_t>(bytes) + kAligned - 1) / kAligned * kAligned;
   Buffer out(static_cast<std::byte*>(std::aligned_alloc(kAligned, std::max(size, kAligned))));
   if (out) return out;
-  return fail(diagnose(Code::E716, {},
-                       {{"what", "a copy of " + what}, {"v", std::to_string(bytes) + " B"}, {"limit", "what is free"}}));
+  return fail(diagnose(
+      Code::E716, {}, {{"what", "a copy of " + what}, {"v", std::to_string(bytes) + " B"}, {"limit", "what is free"}}));
 }
 
 class Runner {

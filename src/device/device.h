@@ -29,7 +29,7 @@ struct Call {
 
 struct Ran {
   std::vector<artifact::Fault> faults;  // in the order of Artifact::sites, each site once
-  bool stopped = false;       // by `progress`: results are not complete
+  bool stopped = false;                 // by `progress`: results are not complete
 };
 
 class Executable {

@@ -258,18 +258,20 @@ std::shared_ptr<const Executable> executable(std::shared_ptr<const artifact::Art
 }
 
 Result<std::shared_ptr<const Executable>> load(std::shared_ptr<const artifact::Artifact> artifact) {
-  auto code = jit::load(artifact->object);
-  if (!code) return fail(std::move(code.error()));
   std::vector<Functions> functions;
+  auto all = std::make_shared<std::vector<std::shared_ptr<const jit::MachineCode>>>();
   for (const artifact::MachineKernel& k : artifact->kernels) {
+    auto code = jit::load(k.object);
+    if (!code) return fail(std::move(code.error()));
     Functions f;
     f.run = reinterpret_cast<jit::Kernel>((*code)->entry(k.entry));
     f.points = reinterpret_cast<jit::KernelSize>((*code)->entry(k.entry + "_points"));
     f.arena = reinterpret_cast<jit::KernelSize>((*code)->entry(k.entry + "_arena"));
     if (!f.run || !f.points || !f.arena) return fail(bug("code without " + k.entry));
     functions.push_back(f);
+    all->push_back(*std::move(code));
   }
-  return executable(std::move(artifact), std::move(functions), *std::move(code));
+  return executable(std::move(artifact), std::move(functions), std::move(all));
 }
 
 int default_threads() {

@@ -23,7 +23,7 @@ struct Functions {
 std::shared_ptr<const Executable> executable(std::shared_ptr<const artifact::Artifact> artifact,
                                              std::vector<Functions> functions, std::shared_ptr<const void> code);
 
-// Links the artifact's object. B001 if it can't be, or lacks a function.
+// Links the artifact's objects. B001 if it can't be, or lacks a function.
 Result<std::shared_ptr<const Executable>> load(std::shared_ptr<const artifact::Artifact> artifact);
 
 // Threads of a run that asks for 0: the processors that this process may use.

@@ -13,13 +13,12 @@ namespace {
 Artifact example() {
   Artifact a;
   a.name = "attention";
-  a.object = std::string("\x7f\x45LF\0\1\2", 7);
   a.dims = {"N"};
   a.parameters.push_back({"x", Role::kIn, ScalarType::bf16, {Size::dim(0), Size(64)}});
   a.parameters.push_back({"t", Role::kTmp, ScalarType::f32, {Size::apply(Size::Op::kMul, Size::dim(0), 3)}, true});
   a.parameters.push_back({"c", Role::kConst, ScalarType::u4, {Size(2)}, false, "\x12"});
-  a.kernels.push_back({"first", {"n", "d"}, true, 1000});
-  a.kernels.push_back({"second", {}});
+  a.kernels.push_back({"first", std::string("\x7f\x45LF\0\1\2", 7), {"n", "d"}, true, 1000});
+  a.kernels.push_back({"second", "code", {}});
   a.sites.push_back({"E803", "y", "slot[i]", {0, 7, 14}});
   a.remarks.push_back({"R1", "kept a check", "", {1, 2, 3}});
   a.schedule = "attention: m 48 grid";

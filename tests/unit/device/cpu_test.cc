@@ -49,7 +49,7 @@ Artifact twice_artifact() {
   a.dims = {"N"};
   a.parameters = {{"x", Role::kIn, ScalarType::f32, {Size::dim(0)}},
                   {"y", Role::kOut, ScalarType::f32, {Size::dim(0)}}};
-  a.kernels = {{"twice", {}}};
+  a.kernels = {{"twice", "", {}}};
   return a;
 }
 const std::vector<Functions> kTwice = {{twice, third_of_first_dim, number<0>}};
@@ -84,7 +84,7 @@ void count_points(void* const* p, const int64_t*, int64_t begin, int64_t end, vo
 TEST(Cpu, ArenasAreEachThreadsOwnAndAligned) {
   Artifact a;
   a.parameters = {{"count", Role::kInout, ScalarType::i32, {Size(5000)}}};
-  a.kernels = {{"count", {}}};
+  a.kernels = {{"count", "", {}}};
   auto run = make(a, {{count_points, number<5000>, number<512>}});
   intruders = 0;
   std::vector<int> count(5000);
@@ -114,7 +114,7 @@ Artifact two_kernels() {
                   {"t", Role::kTmp, ScalarType::f64, {Size::dim(0)}, true},
                   {"c", Role::kConst, ScalarType::u8, {Size(2)}, false, "\x05\x07"},
                   {"y", Role::kOut, ScalarType::f64, {Size::dim(0)}}};
-  a.kernels = {{"first", {}}, {"second", {}}};
+  a.kernels = {{"first", "", {}}, {"second", "", {}}};
   return a;
 }
 const std::vector<Functions> kTwo = {{first, first_dim, number<0>}, {second, first_dim, number<0>}};
@@ -169,7 +169,7 @@ Artifact gather_artifact(SourcePtr source) {
   a.dims = {"N", "V"};
   a.parameters = {{"id", Role::kIn, ScalarType::i64, {Size::dim(0)}},
                   {"y", Role::kOut, ScalarType::i64, {Size::dim(0)}}};
-  a.kernels = {{"gather", {"a", "b", "n"}}};
+  a.kernels = {{"gather", "", {"a", "", "b", "n"}}};
   auto at = static_cast<uint32_t>(source->text().find("id[n]]"));
   a.sites = {{"E803", "y", "never", {}}, {"E801", "table", "id[n]", {0, at, at + 5}}};
   a.remarks = {{"R1", "kept a check", "", {0, at, at + 5}}};
@@ -231,7 +231,7 @@ void fails_at_0(void* const*, const int64_t*, int64_t begin, int64_t, void*, Rep
 
 TEST(Cpu, AnEarlierKernelsFaultStays) {
   Artifact a;
-  a.kernels = {{"a", {}}, {"b", {}}};
+  a.kernels = {{"a", "", {}}, {"b", "", {}}};
   a.sites = {{"E801", "x", "i", {}}};
   auto ran = make(a, {{fails_at_9, number<20>, number<0>}, {fails_at_0, number<20>, number<0>}})->run({.threads = 4});
   ASSERT_EQ(ran->faults.size(), 1u);
@@ -252,7 +252,7 @@ const std::vector<Functions> kOrdered = {{ordered, number<1000>, number<0>}};
 
 TEST(Cpu, DeterministicKernelsInWhichRealsMeetRunInOrder) {
   Artifact a;
-  a.kernels = {{"a", {}, true}};
+  a.kernels = {{"a", "", {}, true}};
   auto run = make(a, kOrdered);
   std::set<std::thread::id> threads;
   seen = &threads;
@@ -261,7 +261,7 @@ TEST(Cpu, DeterministicKernelsInWhichRealsMeetRunInOrder) {
   EXPECT_TRUE(in_order);
   EXPECT_EQ(threads, std::set{std::this_thread::get_id()});
   // Small work stays here as well.
-  a.kernels = {{"a", {}, false, 10}};
+  a.kernels = {{"a", "", {}, false, 10}};
   threads.clear();
   last_begin = 0;
   ASSERT_TRUE(make(a, kOrdered)->run({.threads = 8}));
