@@ -188,7 +188,7 @@ Result<Graph> Expander::run() {
       d.store.value = in(tile::load(parameter, type, at));
     } else {
       d.store.parameter = parameter;
-      ExprPtr v = value(tensor.value, nullptr).e;
+      ExprPtr v = value(tensor.value, {}).e;
       d.store.value =
           quern::kind(type) == Kind::kReal && literal(v) ? to(type == ScalarType::f64 ? type : ScalarType::f32, v) : v;
       d.store.value = in(tile::cast(type, d.store.value));
@@ -214,7 +214,7 @@ void Expander::define(const expr::Update& u) {
   d.store.add = u.add;
   d.store.span = u.span;
   AxisSet taken;
-  ExprPtr when;
+  Path path;
   for (const expr::Binder& b : u.binders) {
     Bound bound;
     bool fixed = b.hi->op == expr::Op::kInteger && (!b.lo || b.lo->op == expr::Op::kInteger);
@@ -224,28 +224,29 @@ void Expander::define(const expr::Update& u) {
       if (s.op != expr::Op::kIndex || s.id != b.id || (bound.limit >= 0 && size >= bound.limit)) continue;
       bound = {size, tensor.name, true};
     }
-    Ranged r = enter(b, when, taken, bound);
+    Ranged r = enter(b, path, taken, bound);
     taken |= AxisSet::of(r.axis);
     d.axes.push_back(r.axis);
-    when = both(when, r.mask);
+    path = with(std::move(path), r.mask);
     env_[b.id] = in(tile::axis(r.axis));
   }
-  if (u.filter) when = both(when, value(u.filter, when).e);
+  if (u.filter) path = with(std::move(path), value(u.filter, path).e);
+  ExprPtr when = condition(path);
   for (size_t i = 0; i < u.subscripts.size(); ++i) {
-    ExprPtr s = value(u.subscripts[i], when).e;
+    ExprPtr s = value(u.subscripts[i], path).e;
     d.store.subscripts.push_back(s);
     if (ranges_.inside(s, integer(binding_.shapes[t][i])) || options_.trust) continue;
     if (proof(*u.subscripts[i], tensor.name, static_cast<int>(i), true) == expr::Proof::kProved) continue;
     d.store.checked |= 1u << i;
     d.store.site = site(Code::E803, u.subscripts[i]->span, tensor.name.str(), print(u.subscripts[i]));
   }
-  ExprPtr v = value(u.value, when).e;
+  ExprPtr v = value(u.value, path).e;
   ScalarType type = graph_.program.parameters[t].type;
   if (quern::kind(type) == Kind::kReal && quern::kind(v->type) == Kind::kReal && literal(v)) {
     v = to(type == ScalarType::f64 ? type : ScalarType::f32, v);
   }
   d.store.value = in(tile::cast(type, v));
-  if (when && !(when->op == tile::Op::kBoolean && when->integer)) d.store.when = when;
+  if (when->op != tile::Op::kBoolean || !when->integer) d.store.when = when;
   graph_.definitions.push_back(std::move(d));
   env_.clear();
 }

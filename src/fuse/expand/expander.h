@@ -26,6 +26,14 @@ class Expander {
   Result<Graph> run();
 
  private:
+  // A condition on the way; the mask of an axis says of which range.
+  struct Condition {
+    tile::ExprPtr e;
+    tile::AxisId axis = -1;  // lo <= axis < hi; -1 with ends: lo < hi; without: any other condition
+    tile::ExprPtr lo, hi;
+  };
+  using Path = std::vector<Condition>;
+
   struct Value {
     tile::ExprPtr e;
     bool needs = false;  // the path: something below may be out of range, or reports, elsewhere
@@ -33,7 +41,7 @@ class Expander {
   // Which elements of an axis are meant: all of them, or where `mask` holds.
   struct Ranged {
     tile::AxisId axis;
-    tile::ExprPtr mask;  // null: all
+    Condition mask;  // without expression: all
     bool needs = false;
   };
   struct Bound {  // of a range by data that is cut to a dimension
@@ -46,21 +54,22 @@ class Expander {
   void define(const expr::Update& update);
 
   // value.cc
-  Value value(const expr::NodePtr& node, const tile::ExprPtr& path);
-  Value compute(const expr::NodePtr& node, const tile::ExprPtr& path);
-  Value operation(const expr::NodePtr& node, const tile::ExprPtr& path);
-  Value select(const expr::NodePtr& node, const tile::ExprPtr& path);
-  Value logic(const expr::NodePtr& node, const tile::ExprPtr& path);
-  Value cast(const expr::NodePtr& node, const tile::ExprPtr& path);
-  Value read(const expr::NodePtr& node, const tile::ExprPtr& path);
-  Value local(const expr::NodePtr& node, const tile::ExprPtr& path);
-  Value within(const expr::NodePtr& node, const tile::ExprPtr& path);
+  Value value(const expr::NodePtr& node, const Path& path);
+  Value compute(const expr::NodePtr& node, const Path& path);
+  Value operation(const expr::NodePtr& node, const Path& path);
+  Value select(const expr::NodePtr& node, const Path& path);
+  Value logic(const expr::NodePtr& node, const Path& path);
+  Value cast(const expr::NodePtr& node, const Path& path);
+  Value read(const expr::NodePtr& node, const Path& path);
+  Value local(const expr::NodePtr& node, const Path& path);
+  Value within(const expr::NodePtr& node, const Path& path);
   Value checked_range(const expr::Node& at, const tile::ExprPtr& index, const tile::ExprPtr& lo,
-                      const tile::ExprPtr& hi, Symbol name, int axis, const tile::ExprPtr& path);
+                      const tile::ExprPtr& hi, Symbol name, int axis, const Path& path);
   // range.cc
-  Value reduction(const expr::NodePtr& node, const tile::ExprPtr& path);
+  Value reduction(const expr::NodePtr& node, const Path& path);
+  tile::ExprPtr reduced(tile::Op op, tile::AxisSet over, const tile::ExprPtr& body);
   Value position(const expr::NodePtr& node, tile::AxisSet over, const tile::ExprPtr& body, const tile::ExprPtr& mask);
-  Ranged enter(const expr::Binder& binder, const tile::ExprPtr& path, tile::AxisSet taken, const Bound& bound);
+  Ranged enter(const expr::Binder& binder, const Path& path, tile::AxisSet taken, const Bound& bound);
   Bound bound_of(const expr::Binder& binder, const expr::NodePtr& body) const;
   void bound_of(expr::IndexId index, const expr::NodePtr& node, Bound& bound) const;
   tile::ExprPtr cut(tile::ExprPtr end, const tile::ExprPtr& condition, const tile::ExprPtr& instead,
@@ -73,14 +82,20 @@ class Expander {
   // Interned construction; integers are folded.
   tile::ExprPtr in(tile::ExprPtr e) { return intern_(std::move(e)); }
   tile::ExprPtr integer(int64_t v) { return in(tile::integer(v)); }
+  tile::ExprPtr folded(tile::Op op, const std::vector<tile::ExprPtr>& args);
   tile::ExprPtr make(tile::Op op, std::vector<tile::ExprPtr> args);
+  tile::ExprPtr condition(const Path& path);  // all of it
+  Path with(Path path, const tile::ExprPtr& condition);
+  Path with(Path path, const Condition& condition);
+  Path projected(const Path& path, tile::AxisSet axes);
+  // Does evaluating `condition` do all that in `e` must not be done elsewhere?
+  bool covered(const tile::ExprPtr& e, const tile::ExprPtr& condition);
   tile::ExprPtr both(const tile::ExprPtr& a, const tile::ExprPtr& b);  // a and b; null is true
   tile::ExprPtr negated(const tile::ExprPtr& a);
   tile::ExprPtr chosen(const tile::ExprPtr& condition, tile::ExprPtr then, tile::ExprPtr otherwise);
   tile::ExprPtr to(ScalarType type, const tile::ExprPtr& e);         // a number, in f32, f64 or i64
   static ScalarType joined(const std::vector<tile::ExprPtr>& args);  // f64 if a real operand is, else f32
   bool literal(const tile::ExprPtr& e) const;
-  tile::ExprPtr condition(const tile::ExprPtr& path) { return path ? path : in(tile::boolean(true)); }
   int32_t site(Code code, Span span, std::string tensor, std::string subscript);
 
   expr::Proof proof(const expr::Node& subscript, Symbol tensor, int axis, bool write) const;
@@ -95,6 +110,8 @@ class Expander {
   std::unordered_map<expr::IndexId, tile::ExprPtr> env_;
   std::map<std::vector<const void*>, Value> done_;
   std::unordered_map<const expr::Node*, std::vector<expr::IndexId>> free_;
+  std::unordered_map<const tile::Expr*, std::vector<const tile::Expr*>> needy_;
+  std::unordered_map<const tile::Expr*, std::unordered_set<const tile::Expr*>> below_;
   using PlaceKey = std::tuple<const Source*, uint32_t, uint32_t, std::string, int, bool>;
   std::map<PlaceKey, expr::Proof> proofs_;
   std::map<std::tuple<Code, const Source*, uint32_t, uint32_t, std::string>, int32_t> sites_;

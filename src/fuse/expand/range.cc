@@ -2,6 +2,7 @@
 // end depends on other indices or on data (n <= m, n < length[i]) becomes a rectangle that holds all of it, and a mask.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "expr/print.h"
@@ -46,24 +47,26 @@ AxisSet Expander::axes_below(const NodePtr& node) {
   return out;
 }
 
-Expander::Value Expander::reduction(const NodePtr& node, const ExprPtr& path) {
+Expander::Value Expander::reduction(const NodePtr& node, const Path& path) {
   AxisSet taken = axes_below(node);
-  if (path) taken |= path->axes;
+  for (const Condition& c : path) taken |= c.e->axes;
   std::vector<std::pair<expr::IndexId, ExprPtr>> before;
   Value out;
   AxisSet over;
+  Path inner = path;
   ExprPtr mask;
   for (const expr::Binder& b : node->binders) {
-    Ranged r = enter(b, both(path, mask), taken, bound_of(b, node->args[0]));
+    Ranged r = enter(b, inner, taken, bound_of(b, node->args[0]));
     out.needs |= r.needs;
     taken |= AxisSet::of(r.axis);
     over |= AxisSet::of(r.axis);
-    mask = both(mask, r.mask);
+    mask = both(mask, r.mask.e);
+    inner = with(std::move(inner), r.mask);
     auto outer = env_.find(b.id);
     before.emplace_back(b.id, outer == env_.end() ? nullptr : outer->second);
     env_[b.id] = in(tile::axis(r.axis));
   }
-  Value body = value(node->args[0], both(path, mask));
+  Value body = value(node->args[0], inner);
   out.needs |= body.needs;
   if (node->op == expr::Op::kArgmax || node->op == expr::Op::kArgmin) {
     out.e = position(node, over, body.e, mask).e;
@@ -72,7 +75,7 @@ Expander::Value Expander::reduction(const NodePtr& node, const ExprPtr& path) {
     ExprPtr e = body.e;
     if (quern::kind(e->type) == Kind::kInt && node->kind == Kind::kReal) e = to(ScalarType::f32, e);
     if (mask) e = chosen(mask, e, in(tile::identity(op, e->type)));
-    out.e = in(tile::reduce(op, over, e));
+    out.e = reduced(op, over, e);
   }
   for (auto it = before.rbegin(); it != before.rend(); ++it) {
     if (it->second) {
@@ -82,6 +85,21 @@ Expander::Value Expander::reduction(const NodePtr& node, const ExprPtr& path) {
     }
   }
   return out;
+}
+
+// A count of indices is a number.
+ExprPtr Expander::reduced(tile::Op op, AxisSet over, const ExprPtr& body) {
+  if (op == tile::Op::kSum && body->op == tile::Op::kInteger) {
+    int64_t count = body->integer;
+    bool known = true;
+    for (AxisId id : over.list()) {
+      const tile::Axis& a = graph_.axes[static_cast<size_t>(id)];
+      known &= a.hi->op == tile::Op::kInteger && (!a.lo || a.lo->op == tile::Op::kInteger);
+      if (known) count *= std::max<int64_t>(0, a.hi->integer - (a.lo ? a.lo->integer : 0));
+    }
+    if (known) return integer(count);
+  }
+  return in(tile::reduce(op, over, body));
 }
 
 // The first index with the extreme value, the first NaN if there is one, -1 of nothing.
@@ -111,8 +129,7 @@ Expander::Bound Expander::bound_of(const expr::Binder& b, const NodePtr& body) c
   return out;
 }
 
-// The least dimension in which the index stands bare in a read that happens for every instance (as the interpreter cuts
-// such ranges).
+// The least dimension in which the index stands bare in a read that happens for every instance.
 void Expander::bound_of(expr::IndexId index, const NodePtr& node, Bound& bound) const {
   for (const expr::Binder& b : node->binders) {
     if (b.id == index) return;
@@ -122,6 +139,14 @@ void Expander::bound_of(expr::IndexId index, const NodePtr& node, Bound& bound) 
       int64_t size = binding_.shapes[static_cast<size_t>(node->id)][i];
       bool bare = node->args[i]->op == expr::Op::kIndex && node->args[i]->id == index;
       if (bare && (bound.limit < 0 || size < bound.limit)) bound = {size, node->name, false};
+    }
+  }
+  if (node->op == expr::Op::kLocal) {
+    // Bare in a local is bare in what it reads, so that all loops over one range are cut alike.
+    const expr::Local& l = program_.locals[static_cast<size_t>(node->id)];
+    for (size_t i = 0; i < node->args.size(); ++i) {
+      const expr::Node& at = *node->args[i];
+      if (at.op == expr::Op::kIndex && at.id == index) bound_of(l.binders[i].id, l.value, bound);
     }
   }
   Family family = row(*node).family;
@@ -147,25 +172,26 @@ ExprPtr Expander::cut(ExprPtr end, const ExprPtr& condition, const ExprPtr& inst
   return chosen(ok, clipped, instead);
 }
 
-Expander::Ranged Expander::enter(const expr::Binder& b, const ExprPtr& path, AxisSet taken, const Bound& bound) {
+Expander::Ranged Expander::enter(const expr::Binder& b, const Path& path, AxisSet taken, const Bound& bound) {
   Value lo = b.lo ? value(b.lo, path) : Value{integer(0)};
   Value hi = value(b.hi, path);
   Ranged out;
   out.needs = lo.needs || hi.needs;
   bool data = loads(lo.e) || loads(hi.e);
+  // What the loop is given also reports; what masks its elements need not.
+  ExprPtr from = lo.e, end = hi.e;
   if (bound.limit >= 0 && data) {
     ExprPtr limit = integer(bound.limit), low = integer(0);
-    ExprPtr some = both(path, make(tile::Op::kLt, {lo.e, hi.e}));
-    ExprPtr top = hi.e;
-    hi.e = cut(top, make(tile::Op::kLe, {top, limit}), limit, condition(some), b.hi, b, bound, true);
+    ExprPtr some = condition(with(path, make(tile::Op::kLt, {lo.e, hi.e})));
+    end = cut(hi.e, make(tile::Op::kLe, {hi.e, limit}), limit, some, b.hi, b, bound, true);
+    hi.e = make(tile::Op::kMinOf, {hi.e, limit});
     if (b.lo) {
-      ExprPtr bottom = lo.e;
-      lo.e = cut(bottom, make(tile::Op::kGe, {bottom, low}), low, condition(some), b.lo, b, bound, false);
+      from = cut(lo.e, make(tile::Op::kGe, {lo.e, low}), low, some, b.lo, b, bound, false);
+      lo.e = make(tile::Op::kMaxOf, {lo.e, low});
     }
     out.needs = true;
   }
   // The rectangle.
-  ExprPtr from = lo.e, end = hi.e;
   auto box = [&](const ExprPtr& e, bool upper) {
     if (e->axes.empty()) return e;
     if (!loads(e)) {
@@ -175,13 +201,15 @@ Expander::Ranged Expander::enter(const expr::Binder& b, const ExprPtr& path, Axi
     }
     return in(tile::reduce(upper ? tile::Op::kMax : tile::Op::kMin, e->axes, e));
   };
-  from = box(lo.e, false);
-  end = box(hi.e, true);
   taken |= lo.e->axes | hi.e->axes;
-  out.axis = axis_for(b.name, from, end, taken);
+  bool masked = !lo.e->axes.empty() || !hi.e->axes.empty();
+  out.axis = axis_for(b.name, box(from, false), box(end, true), taken);
+  if (!masked) return out;
   ExprPtr n = in(tile::axis(out.axis));
-  if (from != lo.e) out.mask = both(out.mask, make(tile::Op::kLe, {lo.e, n}));
-  if (end != hi.e) out.mask = both(out.mask, make(tile::Op::kLt, {n, hi.e}));
+  out.mask.e = both(make(tile::Op::kLe, {lo.e, n}), make(tile::Op::kLt, {n, hi.e}));
+  out.mask.axis = out.axis;
+  out.mask.lo = lo.e;
+  out.mask.hi = hi.e;
   return out;
 }
 

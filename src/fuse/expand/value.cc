@@ -1,3 +1,4 @@
+#include <cmath>
 #include <limits>
 
 #include "expr/print.h"
@@ -19,11 +20,12 @@ std::optional<tile::Op> same_operation(expr::Op op) {
 #define SAME(id) \
   case expr::Op::id: return tile::Op::id;
     SAME(kAdd)
-    SAME(kSub) SAME(kMul) SAME(kDiv) SAME(kFloorDiv) SAME(kMod) SAME(kNeg) SAME(kBitOr) SAME(kBitXor) SAME(kBitAnd)
-        SAME(kShl) SAME(kShr) SAME(kLt) SAME(kLe) SAME(kGt) SAME(kGe) SAME(kEq) SAME(kNe) SAME(kNot) SAME(kAnd)
-            SAME(kOr) SAME(kExp) SAME(kExp2) SAME(kLog) SAME(kLog2) SAME(kSqrt) SAME(kRsqrt) SAME(kSin) SAME(kCos)
-                SAME(kTanh) SAME(kErf) SAME(kPow) SAME(kAbs) SAME(kFloor) SAME(kCeil) SAME(kRound) SAME(kMaxOf)
-                    SAME(kMinOf) SAME(kRandomBits)
+    SAME(kSub)
+    SAME(kMul) SAME(kDiv) SAME(kFloorDiv) SAME(kMod) SAME(kNeg) SAME(kBitOr) SAME(kBitXor) SAME(kBitAnd) SAME(kShl)
+        SAME(kShr) SAME(kLt) SAME(kLe) SAME(kGt) SAME(kGe) SAME(kEq) SAME(kNe) SAME(kNot) SAME(kAnd) SAME(kOr)
+            SAME(kExp) SAME(kExp2) SAME(kLog) SAME(kLog2) SAME(kSqrt) SAME(kRsqrt) SAME(kSin) SAME(kCos) SAME(kTanh)
+                SAME(kErf) SAME(kPow) SAME(kAbs) SAME(kFloor) SAME(kCeil) SAME(kRound) SAME(kMaxOf) SAME(kMinOf)
+                    SAME(kRandomBits)
 #undef SAME
                         default : return std::nullopt;
   }
@@ -37,22 +39,24 @@ const std::vector<expr::IndexId>& Expander::free(const NodePtr& node) {
   return at->second;
 }
 
-Expander::Value Expander::value(const NodePtr& node, const ExprPtr& path) {
-  std::vector<const void*> key{node.get(), path.get()};
+Expander::Value Expander::value(const NodePtr& node, const Path& full) {
+  Path path = projected(full, axes_below(node));
+  std::vector<const void*> key{node.get()};
   for (expr::IndexId id : free(node)) key.push_back(env_.at(id).get());
+  for (const Condition& c : path) key.push_back(c.e.get());
   if (auto at = done_.find(key); at != done_.end()) return at->second;
   Value out;
   bool again = true;
-  if (path) {
-    out = value(node, nullptr);
-    again = out.needs;
+  if (!path.empty()) {
+    out = value(node, Path(path.begin(), path.end() - 1));
+    again = out.needs && !covered(out.e, path.back().e);
   }
   if (again) out = compute(node, path);
   done_[std::move(key)] = out;
   return out;
 }
 
-Expander::Value Expander::compute(const NodePtr& node, const ExprPtr& path) {
+Expander::Value Expander::compute(const NodePtr& node, const Path& path) {
   constexpr double kInf = std::numeric_limits<double>::infinity();
   switch (row(*node).family) {
     case Family::literal:
@@ -76,7 +80,7 @@ Expander::Value Expander::compute(const NodePtr& node, const ExprPtr& path) {
   }
 }
 
-Expander::Value Expander::operation(const NodePtr& node, const ExprPtr& path) {
+Expander::Value Expander::operation(const NodePtr& node, const Path& path) {
   if (node->op == expr::Op::kDiv && node->kind == Kind::kInt) {  // of dimensions, exact
     return {integer(expr::evaluate(node, binding_.sizes).value_or(0))};
   }
@@ -114,15 +118,15 @@ Expander::Value Expander::operation(const NodePtr& node, const ExprPtr& path) {
   return out;
 }
 
-Expander::Value Expander::select(const NodePtr& node, const ExprPtr& path) {
+Expander::Value Expander::select(const NodePtr& node, const Path& path) {
   Value c = value(node->args[1], path);
   if (c.e->op == tile::Op::kBoolean) {
     Value v = value(node->args[c.e->integer ? 0 : 2], path);
     if (node->kind == Kind::kReal && quern::kind(v.e->type) == Kind::kInt) v.e = to(ScalarType::f32, v.e);
     return v;
   }
-  Value a = value(node->args[0], both(path, c.e));
-  Value b = value(node->args[2], both(path, negated(c.e)));
+  Value a = value(node->args[0], with(path, c.e));
+  Value b = value(node->args[2], with(path, negated(c.e)));
   Value out;
   out.needs = a.needs || b.needs || c.needs;
   if (node->kind == Kind::kReal) {
@@ -134,14 +138,14 @@ Expander::Value Expander::select(const NodePtr& node, const ExprPtr& path) {
   return out;
 }
 
-Expander::Value Expander::logic(const NodePtr& node, const ExprPtr& path) {
+Expander::Value Expander::logic(const NodePtr& node, const Path& path) {
   bool conjunction = node->op == expr::Op::kAnd;
   Value a = value(node->args[0], path);
-  Value b = value(node->args[1], both(path, conjunction ? a.e : negated(a.e)));
+  Value b = value(node->args[1], with(path, conjunction ? a.e : negated(a.e)));
   return {make(conjunction ? tile::Op::kAnd : tile::Op::kOr, {a.e, b.e}), a.needs || b.needs};
 }
 
-Expander::Value Expander::cast(const NodePtr& node, const ExprPtr& path) {
+Expander::Value Expander::cast(const NodePtr& node, const Path& path) {
   Value v = value(node->args[0], path);
   ScalarType type = binding_.type(node->type);
   ExprPtr e = v.e;
@@ -153,7 +157,7 @@ Expander::Value Expander::cast(const NodePtr& node, const ExprPtr& path) {
   return {e, v.needs};
 }
 
-Expander::Value Expander::read(const NodePtr& node, const ExprPtr& path) {
+Expander::Value Expander::read(const NodePtr& node, const Path& path) {
   auto t = static_cast<size_t>(node->id);
   const expr::Tensor& tensor = program_.tensors[t];
   int32_t parameter = node->id;
@@ -174,7 +178,7 @@ Expander::Value Expander::read(const NodePtr& node, const ExprPtr& path) {
     load.site = site(Code::E801, node->args[i]->span, tensor.name.str(), print(node->args[i]));
   }
   if (!inside) {
-    load.guard = path;
+    if (!path.empty()) load.guard = condition(path);
     out.needs = true;
   }
   if (!through) load.site = -1;
@@ -189,7 +193,7 @@ Expander::Value Expander::read(const NodePtr& node, const ExprPtr& path) {
 
 // Whether an index is in the range of a local: null where that is proved.
 Expander::Value Expander::checked_range(const expr::Node& at, const ExprPtr& index, const ExprPtr& lo,
-                                        const ExprPtr& hi, Symbol name, int axis, const ExprPtr& path) {
+                                        const ExprPtr& hi, Symbol name, int axis, const Path& path) {
   if (proof(at, name, axis, false) == expr::Proof::kProved || options_.trust) return {};
   ExprPtr ok = both(make(tile::Op::kLe, {lo, index}), make(tile::Op::kLt, {index, hi}));
   if (ok->op == tile::Op::kBoolean && ok->integer) return {};
@@ -198,7 +202,7 @@ Expander::Value Expander::checked_range(const expr::Node& at, const ExprPtr& ind
   return {in(tile::check(ok, index, condition(path), s)), true};
 }
 
-Expander::Value Expander::local(const NodePtr& node, const ExprPtr& path) {
+Expander::Value Expander::local(const NodePtr& node, const Path& path) {
   const expr::Local& l = program_.locals[static_cast<size_t>(node->id)];
   std::vector<ExprPtr> at;
   Value out;
@@ -212,9 +216,9 @@ Expander::Value Expander::local(const NodePtr& node, const ExprPtr& path) {
   ExprPtr inside;
   for (size_t i = 0; i < at.size(); ++i) {
     const expr::Binder& b = l.binders[i];
-    Value lo = b.lo ? value(b.lo, both(path, inside)) : Value{integer(0)};
-    Value hi = value(b.hi, both(path, inside));
-    Value c = checked_range(*node->args[i], at[i], lo.e, hi.e, l.name, static_cast<int>(i), both(path, inside));
+    Value lo = b.lo ? value(b.lo, with(path, inside)) : Value{integer(0)};
+    Value hi = value(b.hi, with(path, inside));
+    Value c = checked_range(*node->args[i], at[i], lo.e, hi.e, l.name, static_cast<int>(i), with(path, inside));
     if (c.e) {
       inside = both(inside, c.e);
       out.needs = true;
@@ -223,7 +227,7 @@ Expander::Value Expander::local(const NodePtr& node, const ExprPtr& path) {
     before.emplace_back(b.id, outer == env_.end() ? nullptr : outer->second);
     env_[b.id] = at[i];
   }
-  Value v = value(l.value, both(path, inside));
+  Value v = value(l.value, with(path, inside));
   for (const auto& [id, e] : before) {
     if (e) {
       env_[id] = e;
@@ -243,16 +247,39 @@ Expander::Value Expander::local(const NodePtr& node, const ExprPtr& path) {
   return out;
 }
 
-Expander::Value Expander::within(const NodePtr& node, const ExprPtr& path) {
+Expander::Value Expander::within(const NodePtr& node, const Path& path) {
   Value at = value(node->args[1], path), lo = value(node->args[2], path), hi = value(node->args[3], path);
   Value c = checked_range(*node->args[1], at.e, lo.e, hi.e, Symbol(expr::within_name(*node)), 0, path);
-  Value v = value(node->args[0], both(path, c.e));
+  Value v = value(node->args[0], with(path, c.e));
   v.needs |= at.needs || lo.needs || hi.needs || c.needs;
   if (c.e) v.e = chosen(c.e, v.e, in(tile::zero(v.e->type)));
   return v;
 }
 
 // --- construction ---
+
+// Reals of numbers alone: sqrt(D), 1 / K. Rounded once more where the kernel takes them, which their bound allows.
+ExprPtr Expander::folded(tile::Op op, const std::vector<ExprPtr>& args) {
+  for (const ExprPtr& a : args) {
+    if (a->op != tile::Op::kReal || !std::isfinite(a->real)) return nullptr;
+  }
+  if (args.empty() || args.size() > 2) return nullptr;
+  double x = args[0]->real, y = args.back()->real, value = 0;
+  if (args[0]->type == ScalarType::f32) {
+    x = static_cast<float>(x);
+    y = static_cast<float>(y);
+  }
+  switch (op) {
+    case tile::Op::kAdd: value = x + y; break;
+    case tile::Op::kSub: value = x - y; break;
+    case tile::Op::kMul: value = x * y; break;
+    case tile::Op::kDiv: value = x / y; break;
+    case tile::Op::kSqrt: value = std::sqrt(x); break;
+    default: return nullptr;
+  }
+  if (args[0]->type == ScalarType::f32) value = static_cast<float>(value);
+  return std::isfinite(value) ? in(tile::real(value, args[0]->type)) : nullptr;
+}
 
 ExprPtr Expander::make(tile::Op op, std::vector<ExprPtr> args) {
   bool whole = args.size() == 2 && args[0]->op == tile::Op::kInteger && args[1]->op == tile::Op::kInteger;
@@ -269,6 +296,7 @@ ExprPtr Expander::make(tile::Op op, std::vector<ExprPtr> args) {
     }
     if (tile::row(op).family != tile::Family::random) return integer(tile::evaluate(op, a, b));
   }
+  if (ExprPtr number = folded(op, args)) return number;
   ExprPtr e = in(tile::apply(op, std::move(args)));
   if (tile::row(op).family == tile::Family::compare && quern::kind(e->args[0]->type) == Kind::kInt) {
     // Known for all indices?
@@ -295,6 +323,70 @@ ExprPtr Expander::make(tile::Op op, std::vector<ExprPtr> args) {
     }
   }
   return e;
+}
+
+ExprPtr Expander::condition(const Path& path) {
+  ExprPtr out;
+  for (const Condition& c : path) out = both(out, c.e);
+  return out ? out : in(tile::boolean(true));
+}
+
+Expander::Path Expander::with(Path path, const ExprPtr& condition) {
+  return condition ? with(std::move(path), Condition{condition, -1, nullptr, nullptr}) : path;
+}
+
+Expander::Path Expander::with(Path path, const Condition& c) {
+  if (!c.e || (c.e->op == tile::Op::kBoolean && c.e->integer)) return path;
+  for (const Condition& known : path) {
+    if (known.e == c.e) return path;
+    // An index of a range says that it isn't empty.
+    if (c.axis < 0 && c.lo && known.axis >= 0 && known.lo == c.lo && known.hi == c.hi) return path;
+  }
+  if (c.axis >= 0) {
+    std::erase_if(path, [&](const Condition& k) { return k.axis < 0 && k.lo && k.lo == c.lo && k.hi == c.hi; });
+  }
+  path.push_back(c);
+  return path;
+}
+
+Expander::Path Expander::projected(const Path& path, AxisSet axes) {
+  Path out;
+  for (const Condition& c : path) {
+    if (c.axis < 0 || axes.has(c.axis)) {
+      out = with(std::move(out), c);
+    } else {
+      out = with(std::move(out), Condition{make(tile::Op::kLt, {c.lo, c.hi}), -1, c.lo, c.hi});
+    }
+  }
+  return out;
+}
+
+bool Expander::covered(const ExprPtr& e, const ExprPtr& condition) {
+  auto [need, first] = needy_.try_emplace(e.get());
+  if (first) {
+    std::unordered_set<const tile::Expr*> seen;
+    auto walk = [&](auto& self, const ExprPtr& x) -> void {
+      if (!x || !seen.insert(x.get()).second) return;
+      bool load = x->op == tile::Op::kLoad && (x->guard || x->checked);
+      if (load || x->op == tile::Op::kCheck) need->second.push_back(x.get());
+      for (const ExprPtr& a : x->args) self(self, a);
+      self(self, x->guard);
+    };
+    walk(walk, e);
+  }
+  auto [below, fresh] = below_.try_emplace(condition.get());
+  if (fresh) {
+    auto walk = [&](auto& self, const ExprPtr& x) -> void {
+      if (!x || !below->second.insert(x.get()).second) return;
+      for (const ExprPtr& a : x->args) self(self, a);
+      self(self, x->guard);
+    };
+    walk(walk, condition);
+  }
+  for (const tile::Expr* n : need->second) {
+    if (!below->second.contains(n)) return false;
+  }
+  return true;
 }
 
 ExprPtr Expander::both(const ExprPtr& a, const ExprPtr& b) {
