@@ -56,6 +56,14 @@ struct DeviceRow {
   double units = 0, clock = 0, vector_bytes = 0, l1_bytes = 0, l2_bytes = 0, l3_bytes = 0;
 };
 
+// What compiled code has to do (compile/count.h).
+struct Work {
+  double flops = 0;
+  double moved_bytes = 0;  // between processor and far memory
+  double least_bytes = 0;  // of the tensors in the signature, each once
+  int kernels = 0;
+};
+
 struct Peak {
   double flops = 0;      // f32 operations a second, all threads
   double bandwidth = 0;  // bytes a second
@@ -67,6 +75,7 @@ struct Backend {
   Result<Compiled> (*compile)(const Request& request);
   Result<std::string> (*emit)(const Request& request, Level level);
   Result<std::string> (*derive)(const Request& request);
+  Result<Work> (*count)(const Request& request);
   std::vector<DeviceRow> (*devices)();
   Peak (*measure_peak)(int threads);
 };

@@ -99,6 +99,16 @@ void add_derive(CLI::App& app, CommandLine& line, Collected& once) {
   add_json(app, line);
 }
 
+void add_bench(CLI::App& app, CommandLine& line, Collected& once) {
+  option(app, "FILE", line.targets, "", "The file, or FILE:kernel")->expected(1)->required();
+  option(app, "ARGUMENT", line.arguments, "...", "Arrays, as `run` takes them; others are random")->allow_extra_args();
+  add_sizes(app, line);
+  option(app, "--seed", once.seed, "N", "The seed of arrays that aren't given");
+  option(app, "--threads", once.threads, "N", "Threads to compute with; else one for each core");
+  add_compiler(app, line, once);
+  add_json(app, line);
+}
+
 Texts option_names(const CLI::App& app) {
   Texts names;
   for (const CLI::Option* o : app.get_options()) {
@@ -196,7 +206,8 @@ Result<CommandLine> parse_command_line(int argc, const char* const* argv) {
   add_list(*commands[4], line);
   add_emit(*commands[5], line, once);
   add_derive(*commands[6], line, once);
-  add_json(*commands[7], line);
+  add_bench(*commands[7], line, once);
+  add_json(*commands[8], line);
   for (CLI::App* a : commands) {
     a->set_help_flag("-h,--help", "Print this help");
     a->formatter(std::make_shared<Layout>());

@@ -17,6 +17,7 @@
 #include "place/keep.h"
 #include "place/lanes.h"
 #include "place/nest.h"
+#include "place/operands.h"
 #include "tile/print.h"
 
 namespace quern::compile {
@@ -39,7 +40,15 @@ Result<void> expand(State& s) {
 
 Result<void> lower(State& s) { return next(s, fuse::lower(s.graph)); }
 
+// `plain` instead of a schedule: nothing is tiled, every statement is a scalar nest of its own.
+constexpr std::string_view kPlain = "plain";
+
 Result<void> schedule(State& s) {
+  s.plain = s.request.options.schedule == kPlain;
+  if (s.plain) {
+    s.machine.vector_bytes = 1;  // scalars
+    return {};
+  }
   if (s.request.options.schedule.empty()) {
     s.schedule = fuse::default_schedule(s.program, s.machine);
     return {};
@@ -51,7 +60,10 @@ Result<void> schedule(State& s) {
 }
 
 Result<void> tiles(State& s) { return next(s, fuse::tile(s.program, s.schedule, s.machine)); }
-Result<void> nest(State& s) { return next(s, place::nest(s.program, s.machine)); }
+Result<void> operands(State& s) { return s.plain ? Result<void>() : next(s, place::operands(s.program, s.machine)); }
+Result<void> nest(State& s) {
+  return next(s, s.plain ? place::nest_apart(s.program) : place::nest(s.program, s.machine));
+}
 Result<void> keep(State& s) { return next(s, place::keep(s.program, s.machine)); }
 Result<void> lanes(State& s) { return next(s, place::lanes(s.program, s.machine)); }
 
@@ -84,6 +96,7 @@ constexpr Pass kPasses[] = {
     {"schedule", schedule, std::nullopt},
     {"tile", tiles, Level::kTiled},
     // Grids, loops and their steps: no range changes any more. Axes of step 1 are scalars.
+    {"operands", operands, std::nullopt},
     {"nest", nest, std::nullopt},
     {"keep", keep, Level::kPlaced},
     // Every statement stands in a nest; every value that crosses one has its memory, whose size is bounded.

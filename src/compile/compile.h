@@ -26,6 +26,7 @@ struct State {
   fuse::Graph graph;
   tile::Program program;                 // at the stage that the last pass says
   tile::Schedule schedule;               // given, or chosen
+  bool plain = false;                    // instead of one: the simplest code, always right
   std::vector<target::KernelText> llvm;  // one a kernel
   std::vector<std::string> objects;      // ELF objects, one a kernel
   Diagnostics remarks;

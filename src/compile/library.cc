@@ -1,6 +1,7 @@
 // What the shared library of the back half exports: one function, which gives the table of backend/backend.h.
 #include "chip/host.h"
 #include "compile/compile.h"
+#include "compile/count.h"
 #include "device/cpu/executable.h"
 #include "device/cpu/peak.h"
 
@@ -9,6 +10,12 @@ namespace {
 
 Result<backend::Compiled> compile_kernel(const backend::Request& request) { return compile(request); }
 Result<std::string> emit_kernel(const backend::Request& request, backend::Level level) { return emit(request, level); }
+
+Result<backend::Work> count_kernel(const backend::Request& request) {
+  auto state = run(request, backend::Level::kLowered);
+  if (!state) return fail(std::move(state.error()));
+  return count(state->program);
+}
 
 std::vector<backend::DeviceRow> devices() {
   chip::Chip host = chip::host();
@@ -40,6 +47,7 @@ extern "C" __attribute__((visibility("default"))) const quern::backend::Backend*
       .compile = quern::compile::compile_kernel,
       .emit = quern::compile::emit_kernel,
       .derive = nullptr,
+      .count = quern::compile::count_kernel,
       .devices = quern::compile::devices,
       .measure_peak = quern::compile::peak,
   };
