@@ -310,6 +310,13 @@ void Writer::store_masked(const Value& value, const Value& pointer, int align, c
   effect(fmt::format("call void @{}({}, ptr align {} {}, {})", name, value.typed(), align, pointer.name, mask.typed()));
 }
 
+Value Writer::stack(int64_t bytes) {
+  std::string body = fmt::format("alloca [{} x i8], align 64", bytes);
+  const auto& seen = scopes_[0].seen;
+  auto found = seen.find(body);
+  return found != seen.end() ? found->second : placed({Base::ptr}, std::move(body), 0);
+}
+
 Value Writer::effect(Type type, std::string body) {
   Value out{fresh(), type, depth()};
   scopes_.back().text += "  " + out.name + " = " + body + "\n";

@@ -93,6 +93,7 @@ class Writer {
   Value gather(Type type, const Value& pointers, int align, bool movable);
   void store(const Value& value, const Value& pointer, int align);
   void store_masked(const Value& value, const Value& pointer, int align, const Value& mask);
+  Value stack(int64_t bytes);                 // of the function's frame, 64-byte aligned; one for all
   Value effect(Type type, std::string body);  // stays here
   void effect(std::string line);
 
@@ -126,7 +127,7 @@ class Writer {
 
   void finish(std::string terminator = "ret void");  // adds the function to the module
   int depth() const { return static_cast<int>(scopes_.size()) - 1; }
-  std::string fresh() { return "%" + std::to_string(next_++); }
+  std::string fresh() { return "%v" + std::to_string(next_++); }
 
  private:
   struct Scope {
