@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 
 #include "base/philox.h"
 #include "expr/interpret/elementary.h"
@@ -40,17 +39,6 @@ double decoded(ScalarType type, uint64_t bits) {
     }
     default: return decode_real(type, bits);
   }
-}
-
-// A 64-bit integer as a double that rounds once more like the integer itself: where it isn't exact, to odd.
-Real whole_value(Int a, ScalarType to) {
-  auto v = static_cast<double>(a.v);
-  bool exact = v < 0x1p63 && static_cast<int64_t>(v) == a.v;
-  if (exact || to == ScalarType::f64) return {v, a.e};
-  auto bits = std::bit_cast<uint64_t>(v);
-  bool larger = v >= 0x1p63 || static_cast<int64_t>(v) > a.v;
-  if (larger == (v > 0)) bits -= 1;  // toward zero
-  return {std::bit_cast<double>(bits | 1), a.e};
 }
 
 }  // namespace
