@@ -29,12 +29,15 @@ std::optional<Edge> edge(const Program& program, const ExprPtr& e, AxisId n) {
   // As 0 <= d, d = right - left (- 1 if strict), the other way round for > and >=.
   bool turned = e->op == Op::kGt || e->op == Op::kGe;
   Linear d = turned ? added(*left, scaled(-1, *right)) : added(*right, scaled(-1, *left));
-  if (e->op == Op::kLt || e->op == Op::kGt) d.rest = plus(d.rest, integer(-1));
+  if (e->op == Op::kLt || e->op == Op::kGt) d = added(d, Linear{{}, {}, -1});
   int64_t f = d.factor(n);
   if (f != 1 && f != -1) return std::nullopt;
   d.factors.erase(n);
   // f = -1: n <= d. f = 1: n >= -d.
-  if (f == -1) return Edge{e, true, plus(least(d), integer(1)), plus(greatest(d), integer(1))};
+  if (f == -1) {
+    d = added(d, Linear{{}, {}, 1});
+    return Edge{e, true, least(d), greatest(d)};
+  }
   Linear low = scaled(-1, d);
   return Edge{e, false, greatest(low), least(low)};
 }
@@ -117,7 +120,10 @@ class Cutter {
     });
   }
 
+  Block borders;  // names for where pieces meet, to stand in front of them
+
   std::vector<Loop> pieces(std::vector<std::pair<int32_t, int32_t>>& renamed) {
+    if (edges_.empty()) return {loop_};
     const Walk& w = loop_.walks[0];
     const Axis& axis = kernel_.axes[n_];
     lo_ = w.lo ? w.lo : axis.lo ? axis.lo : integer(0);
@@ -143,13 +149,13 @@ class Cutter {
       bool all = !high_full && !low_full;
       std::vector<Loop> out = {loop_};
       out[0].walks[0].lo = equal(first, lo_) ? w.lo : first;
-      out[0].walks[0].hi = equal(last, hi) ? w.hi : last;
+      out[0].walks[0].hi = equal(last, hi) ? w.hi : border(last);
       if (all) assume(out[0].body, edges_);
       return out;
     }
-    ExprPtr p0 = first, p3 = larger(last, first);
-    ExprPtr p1 = low_full ? smaller(larger(aligned(low_full, true), p0), p3) : p0;
-    ExprPtr p2 = high_full ? smaller(larger(aligned(high_full, false), p1), p3) : p3;
+    ExprPtr p0 = border(first), p3 = border(larger(last, p0));
+    ExprPtr p1 = low_full ? border(smaller(larger(aligned(low_full, true), p0), p3)) : p0;
+    ExprPtr p2 = high_full ? border(smaller(larger(aligned(high_full, false), p1), p3)) : p3;
     std::vector<Edge> sharp_ones;
     for (const Edge& e : edges_) {
       if (equal(e.full, e.empty) && absorbed(loop_.body, n_, e.condition)) sharp_ones.push_back(e);
@@ -161,7 +167,6 @@ class Cutter {
       lower.insert(lower.end(), sharp_ones.begin(), sharp_ones.end());
       add(out, p2, p3, lower, renamed);
     }
-    if (edges_.empty()) return {loop_};
     return out;
   }
 
@@ -171,6 +176,14 @@ class Cutter {
     for (const Carry& c : loop_.carries) own.insert(c.name);
     std::set<int32_t> used = names_in(e);
     return std::none_of(used.begin(), used.end(), [&](int32_t name) { return own.contains(name); });
+  }
+
+  // A name for it, unless it is simple.
+  ExprPtr border(const ExprPtr& at) {
+    if (row(*at).arity == 0) return at;
+    int32_t id = new_name(kernel_, Symbol(kernel_.axes[n_].name.str() + "_end"), ScalarType::i64, {});
+    borders.push_back({Let{id, at}});
+    return use(kernel_, id);
   }
 
   // To whole tiles from the first index, down or up.
@@ -216,12 +229,14 @@ class Cutter {
 
 }  // namespace
 
-std::vector<Loop> cut(const Program& program, Kernel& kernel, const Loop& loop,
-                      std::vector<std::pair<int32_t, int32_t>>& renamed) {
-  if (loop.walks.size() != 1) return {loop};
+Block cut(const Program& program, Kernel& kernel, const Loop& loop, std::vector<std::pair<int32_t, int32_t>>& renamed) {
+  if (loop.walks.size() != 1) return {{loop}};
   Cutter cutter(program, kernel, loop);
   cutter.find();
-  return cutter.pieces(renamed);
+  std::vector<Loop> pieces = cutter.pieces(renamed);
+  Block out = std::move(cutter.borders);
+  for (Loop& piece : pieces) out.push_back({std::move(piece)});
+  return out;
 }
 
 }  // namespace quern::fuse

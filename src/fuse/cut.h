@@ -15,8 +15,9 @@
 
 namespace quern::fuse {
 
-// The loops that stand for `loop`, one over one axis, in order. Uses of what it carried are to be renamed by `renamed`.
-std::vector<tile::Loop> cut(const tile::Program& program, tile::Kernel& kernel, const tile::Loop& loop,
-                            std::vector<std::pair<int32_t, int32_t>>& renamed);
+// The loops that stand for `loop`, one over one axis, in order, behind the integers that say where they meet. Uses of
+// what it carried are to be renamed by `renamed`.
+tile::Block cut(const tile::Program& program, tile::Kernel& kernel, const tile::Loop& loop,
+                std::vector<std::pair<int32_t, int32_t>>& renamed);
 
 }  // namespace quern::fuse

@@ -22,6 +22,7 @@ constexpr int64_t kStreamStep = 1024;
 constexpr int64_t kWholeReduced = 2048;
 constexpr int64_t kMostColumns = 768, kLeastColumns = 192;
 constexpr int64_t kLeastRows = 128;  // of a grid point that packs a panel of its own
+constexpr int64_t kMostRows = 1024;  // whose sums are kept between steps of k
 
 int64_t up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -298,12 +299,19 @@ class Rule {
     if (m >= 0) {
       int64_t pieces = std::max<int64_t>(1, std::min(ceil_div(2 * machine_.units, tasks), row_step / kLeastRows));
       // With several steps of k, what is accumulated has to stay near.
-      if (k_step < reduced) pieces = std::max(pieces, ceil_div(row_step, 2 * kLeastRows));
+      if (k_step < reduced) pieces = std::max(pieces, ceil_div(row_step, kMostRows));
       if (pieces > 1) walk(m, up(ceil_div(row_step, pieces), 8), WalkKind::kGrid);
     }
-    if (k_step < reduced && dot_.over.size() == 1) {
-      AxisId k = dot_.over.list()[0];
-      plan_.axes.push_back({kernel_.axes[k].name, k_step, WalkKind::kLoop});
+    if (k_step < reduced) {
+      // Of several reduced axes the longest is walked in pieces.
+      AxisId k = -1;
+      for (AxisId a : dot_.over.list()) {
+        if (k < 0 || extents_[a] > extents_[k]) k = a;
+      }
+      int64_t others = std::max<int64_t>(1, reduced / std::max<int64_t>(1, extents_[k]));
+      int64_t step = dot_.over.size() == 1 ? k_step : std::max<int64_t>(2, k_step / others);
+      if (step >= extents_[k]) return;
+      plan_.axes.push_back({kernel_.axes[k].name, step, WalkKind::kLoop});
       if (feasible(program_, {{plan_}}, machine_)) plan_.axes.pop_back();
     }
   }

@@ -110,7 +110,7 @@ class Tiler {
       size_streams(loop->body);
       for (Walk& w : loop->walks) step(w);
       std::vector<std::pair<int32_t, int32_t>> now;
-      for (Loop& piece : cut(program_, kernel_, *loop, now)) out.push_back({std::move(piece)});
+      for (Statement& piece : cut(program_, kernel_, *loop, now)) out.push_back(std::move(piece));
       renamed.insert(renamed.end(), now.begin(), now.end());
     }
     block = std::move(out);

@@ -22,15 +22,7 @@ class Keeper {
     see(kernel_.body, nullptr);
     insert(kernel_.body);
     if (!unlimited_.empty()) return unlimited_;
-    // Small ones first: what is left over is what L2 could not hold anyway.
-    std::stable_sort(bytes_.begin(), bytes_.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-    int64_t left = machine_.near_bytes;
-    std::set<int32_t> far;
-    for (const auto& [name, bytes] : bytes_) {
-      if (bytes > left) far.insert(name);
-      left -= std::min(left, bytes);
-    }
-    set_homes(kernel_.body, far);
+    set_homes(kernel_.body, machine_.near_bytes);
     return std::nullopt;
   }
 
@@ -99,15 +91,31 @@ class Keeper {
       if (__builtin_mul_overflow(elements, std::max<int64_t>(1, *most), &elements)) elements = int64_t{1} << 60;
     }
     elements = std::min(elements, int64_t{1} << 56);
-    bytes_.emplace_back(name, byte_size(n.type, elements));
+    bytes_[name] = byte_size(n.type, elements);
     out.push_back({Keep{name, Home::kNear, {}}});
   }
 
-  static void set_homes(Block& block, const std::set<int32_t>& far) {
+  // Small ones first: what is left over is what L2 could not hold anyway. Blocks beside each other use the same memory.
+  void set_homes(Block& block, int64_t left) {
+    std::vector<Keep*> keeps;
     for (Statement& s : block) {
-      if (auto* keep = std::get_if<Keep>(&s.is)) keep->home = far.contains(keep->name) ? Home::kFar : Home::kNear;
-      if (auto* loop = std::get_if<Loop>(&s.is)) set_homes(loop->body, far);
-      if (auto* branch = std::get_if<If>(&s.is)) set_homes(branch->body, far);
+      if (auto* keep = std::get_if<Keep>(&s.is)) keeps.push_back(keep);
+    }
+    std::stable_sort(keeps.begin(), keeps.end(),
+                     [&](const Keep* a, const Keep* b) { return bytes_[a->name] < bytes_[b->name]; });
+    // What lies around loops leaves half to what is inside.
+    bool around = std::any_of(block.begin(), block.end(), [](const Statement& s) { return std::holds_alternative<Loop>(s.is); });
+    int64_t inside = around ? left / 2 : 0;
+    left -= inside;
+    for (Keep* keep : keeps) {
+      int64_t bytes = bytes_[keep->name];
+      keep->home = bytes > left ? Home::kFar : Home::kNear;
+      if (bytes <= left) left -= bytes;
+    }
+    left += inside;
+    for (Statement& s : block) {
+      if (auto* loop = std::get_if<Loop>(&s.is)) set_homes(loop->body, left);
+      if (auto* branch = std::get_if<If>(&s.is)) set_homes(branch->body, left);
     }
   }
 
@@ -117,7 +125,7 @@ class Keeper {
   std::vector<Walk> walks_;
   std::map<int32_t, const Nest*> home_;
   std::set<int32_t> kept_;
-  std::vector<std::pair<int32_t, int64_t>> bytes_;
+  std::map<int32_t, int64_t> bytes_;
   std::string unlimited_;
 };
 

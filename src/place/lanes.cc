@@ -29,6 +29,15 @@ struct Site {
   const Expr* dot = nullptr;
 };
 
+// The parts that are computed for each element: not what is inside of subscripts.
+void each_value(const ExprPtr& e, const std::function<void(const ExprPtr&)>& see) {
+  if (e->op != Op::kLoad) {
+    for (const ExprPtr& a : e->args) each_value(a, see);
+  }
+  if (e->guard) each_value(e->guard, see);
+  see(e);
+}
+
 class Laner {
  public:
   Laner(const Program& program, Kernel& kernel, const Machine& machine)
@@ -101,10 +110,16 @@ class Laner {
     Nest& nest = *site.nest;
     AxisId best = -1;
     double best_score = kWorthIt;
-    for (const NestAxis& a : nest.axes) {
-      double s = score(site, a.axis);
-      if (most(site, a.axis) < 4) continue;
-      if (s > best_score || (s == best_score && best >= 0)) best = a.axis, best_score = s;
+    // In a product of matrices lanes are columns, unless there is no way to read them.
+    bool columns = site.dot && is_matrix_product(*site.dot);
+    for (bool strips : {false, true}) {
+      if (strips && columns && best >= 0) break;
+      for (const NestAxis& a : nest.axes) {
+        if (columns && (a.role == AxisRole::kStrip) != strips) continue;
+        if (most(site, a.axis) < 4) continue;
+        double s = score(site, a.axis);
+        if (s > best_score || (s == best_score && best >= 0)) best = a.axis, best_score = s;
+      }
     }
     int64_t w = vector_lanes(nest);
     if (w < 2) best = -1;
@@ -140,24 +155,26 @@ class Laner {
       AxisSet all;
       each_expression({s}, [&](const ExprPtr& e) { all |= axes_mentioned(e); });
       double weight = (all & strip).empty() ? 1 : 4;
-      std::set<const Expr*> seen;
       each_expression({s}, [&](const ExprPtr& e) {
-        each_part(e, [&](const ExprPtr& part) {
+        each_value(e, [&](const ExprPtr& part) {
           if (part->op == Op::kLoad) total += weight * worth(along(program_, part->id, part->args, axis));
           if (part->op == Op::kName) total += weight * kept_worth(part->id, nest, axis);
+          // Arithmetic in lanes pays for some loads that are not side by side.
+          bool leaf = row(*part).arity == 0 || part->op == Op::kLoad || is_reduction(*part);
+          if (!leaf && part->axes.has(axis)) total += weight * 0.25;
         });
       });
       if (const auto* let = std::get_if<Let>(&s.is)) {
         if (keeps_.contains(let->name)) total += kept_worth(let->name, nest, axis);
-        // A reduction across lanes ends in a few shuffles; a product of matrices has better things to do.
-        if (is_reduction(*let->value) && let->value->over.has(axis)) total -= is_matrix_product(*let->value) ? 4 : 0.25;
+        // A reduction across lanes ends in a few shuffles.
+        if (is_reduction(*let->value) && let->value->over.has(axis)) total -= 0.25;
       }
       if (const auto* store = std::get_if<Store>(&s.is)) {
         Along how = along(program_, store->parameter, store->subscripts, axis);
         total += worth(how);
-        bool meets = how != Along::unit && how != Along::strided;
-        if (store->add && meets) possible = false;
-        if (!store->add && how == Along::absent) possible = false;
+        // Lanes that store into one element: whatever they hold, one after the other.
+        bool meets = how == Along::absent || (store->add && how == Along::scattered);
+        if (all.has(axis) && meets) possible = false;
         // Lanes that share a byte would need to be written one after the other.
         if (row(program_.parameters[store->parameter].type).bits < 8 && how != Along::unit) possible = false;
       }
@@ -214,8 +231,15 @@ class Laner {
       AxisId rows = largest(site, AxisRole::kBlock, lane_axis);
       int64_t count = rows < 0 ? 1 : most(site, rows);
       if (site.dot && count >= 4) {
+        // Few rows of the other operand share what is loaded.
+        int64_t left = 8;
         for (NestAxis& a : nest.axes) {
-          if (a.axis == rows) a.size = even(count, 8);
+          if (a.role != AxisRole::kBlock || a.axis == rows || most(site, a.axis) > 4) continue;
+          a.size = most(site, a.axis);
+          left = std::max<int64_t>(1, left / a.size);
+        }
+        for (NestAxis& a : nest.axes) {
+          if (a.axis == rows) a.size = even(count, left);
         }
         vectors = 1;
       }
@@ -306,8 +330,7 @@ class Laner {
       const std::vector<Walk>& outer = kept_walks_.at(name);
       for (size_t i = outer.size(); i < site.walks.size(); ++i) {
         const Walk& w = site.walks[i];
-        if (kernel_.names[name].axes.has(w.axis) && w.size % width != 0) return 0;
-        if (kernel_.names[name].axes.has(w.axis) && w.axis != inner) return 0;
+        if (w.axis == inner && w.size % width != 0) return 0;
       }
     }
     return width;

@@ -7,6 +7,7 @@
 #include "place/strides.h"
 #include "tile/extent.h"
 #include "tile/rebuild.h"
+#include "tile/reductions.h"
 #include "tile/scalar_axes.h"
 
 namespace quern::place {
@@ -17,7 +18,7 @@ namespace {
 
 constexpr int64_t kUnknown = 1024;
 constexpr int64_t kRowsForPacking = 16;    // so often must a panel be read
-constexpr int64_t kRowsForComputing = 2;   // so often a computed operand
+constexpr int64_t kRowsForComputing = 9;   // so often a computed operand: more than one block of rows
 constexpr int64_t kNarrow = 128;           // a row of so many columns is its own panel
 
 // A block that encloses a dot: where a name can be defined, and which loop leads on from there.
@@ -34,6 +35,9 @@ class Operands {
 
   void run() {
     make_scalar(kernel_, {});
+    each_expression(kernel_.body, [&](const ExprPtr& e) {
+      for (int32_t name : names_in(e)) ++uses_[name];
+    });
     visit(kernel_.body);
     // Outermost first: what packing reads is there from the start of its block.
     for (auto& [block, at_front] : fronts_) block->insert(block->begin(), at_front.begin(), at_front.end());
@@ -61,6 +65,7 @@ class Operands {
     }
     for (Statement& s : block) {
       if (auto* let = std::get_if<Let>(&s.is)) {
+        if (unused_.contains(let->name)) continue;
         for (Statement& made : before_[let->name]) out.push_back(std::move(made));
       }
       out.push_back(std::move(s));
@@ -88,11 +93,16 @@ class Operands {
     AxisSet all = e.args[0]->axes | e.args[1]->axes | e.over | e.axes;
     std::vector<ExprPtr> args = e.args;
     for (int i = 0; i < 2; ++i) {
-      // A name for a load is the load.
-      if (args[i]->op == Op::kName) {
-        auto it = plain_.find(args[i]->id);
-        if (it != plain_.end() && it->second->op == Op::kLoad && !it->second->guard) args[i] = it->second;
-      }
+      // A name for a load is the load; a map that only this dot uses, for few rows, is computed in their block.
+      if (args[i]->op != Op::kName) continue;
+      auto it = plain_.find(args[i]->id);
+      if (it == plain_.end()) continue;
+      const ExprPtr& value = it->second;
+      bool load = value->op == Op::kLoad && !value->guard;
+      bool few = count(all - args[i]->axes, walks_.size()) < kRowsForComputing && uses_[args[i]->id] == 1;
+      if (!load && (!few || is_reduction(*value))) continue;
+      if (--uses_[args[i]->id] == 0) unused_.insert(args[i]->id);
+      args[i] = value;
     }
     int columns = column_side(e, args);
     for (int i = 0; i < 2; ++i) {
@@ -155,21 +165,17 @@ class Operands {
   // In front of the outermost block that all it needs is known in and where it fits.
   ExprPtr packed(const ExprPtr& load, Block& made) {
     size_t best = levels_.size() - 1;
-    for (size_t i = levels_.size(); i-- > 0;) {
+    for (size_t i = levels_.size() - 1; i-- > 0 && names_in(load).empty();) {
+      // Each loop from here on that the load doesn't mention uses the panel again.
       AxisSet walked;
-      for (size_t w = levels_[i].walks; w < walks_.size(); ++w) {
-        // A scalar axis must be walked outside; a name's definition too.
-        if (walks_[w].size == 1) walked |= AxisSet::of(walks_[w].axis);
-      }
-      if (!(axes_mentioned(load) & kernel_.scalar & walked).empty() || !names_in(load).empty()) break;
-      int64_t bytes = byte_size(load->type, std::min(count(load->axes, levels_[i].walks), int64_t{1} << 50));
+      for (size_t w = levels_[i].walks; w < levels_[i + 1].walks; ++w) walked |= AxisSet::of(walks_[w].axis);
+      if (!(axes_mentioned(load) & kernel_.scalar & walked).empty()) break;
       bool known = true;
-      for (AxisId a : load->axes.list()) {
-        std::vector<Walk> outer(walks_.begin(), walks_.begin() + static_cast<ptrdiff_t>(levels_[i].walks));
-        known = known && most_indices(program_, kernel_, outer, a).has_value();
-      }
-      if (!known || (bytes > 8 * machine_.near_bytes && i + 1 != levels_.size())) break;
-      best = i;
+      std::vector<Walk> outer(walks_.begin(), walks_.begin() + static_cast<ptrdiff_t>(levels_[i].walks));
+      for (AxisId a : load->axes.list()) known = known && most_indices(program_, kernel_, outer, a).has_value();
+      int64_t bytes = byte_size(load->type, std::min(count(load->axes, levels_[i].walks), int64_t{1} << 50));
+      if (!known || bytes > 8 * machine_.near_bytes) break;
+      if ((walked & load->axes).empty()) best = i;
     }
     if (best + 1 == levels_.size()) return named(made, load, "panel");
     // One panel serves all pieces of a loop.
@@ -190,7 +196,9 @@ class Operands {
   const Machine& machine_;
   std::vector<Walk> walks_;
   std::vector<Level> levels_;
-  std::map<int32_t, ExprPtr> plain_;
+  std::map<int32_t, int> uses_;  // statements that use a name
+  std::set<int32_t> unused_;      // what stands in the dots now
+  std::map<int32_t, ExprPtr> plain_;  // values of Lets in scope
   std::map<int32_t, Block> before_;
   std::map<Block*, Block> fronts_;
   std::map<size_t, std::vector<std::pair<ExprPtr, int32_t>>> panels_;

@@ -8,15 +8,18 @@
 
 namespace quern::tile {
 
-// sum of factor * axis, plus `rest`, an integer of rank 0. Factors are not 0.
+// sum of factor * axis, plus factors of other integers of rank 0, plus a number. Factors are not 0.
 struct Linear {
   std::map<AxisId, int64_t> factors;
-  ExprPtr rest;
+  std::vector<std::pair<int64_t, ExprPtr>> terms;
+  int64_t number = 0;
 
   int64_t factor(AxisId axis) const {
     auto it = factors.find(axis);
     return it == factors.end() ? 0 : it->second;
   }
+  // All but the axes.
+  ExprPtr rest() const;
 };
 
 // Nothing if it is not linear, or has a name or a load with axes in it.
