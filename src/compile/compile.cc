@@ -1,5 +1,7 @@
 #include "compile/compile.h"
 
+#include <fmt/format.h>
+
 #include <chrono>
 
 #include "artifact/cache.h"
@@ -19,6 +21,7 @@
 #include "place/nest.h"
 #include "place/operands.h"
 #include "tile/print.h"
+#include "tile/verify.h"
 
 namespace quern::compile {
 namespace {
@@ -156,6 +159,12 @@ Result<State> run(const backend::Request& request, std::optional<Level> last, st
   Stopwatch watch;
   for (const Pass& pass : kPasses) {
     if (auto done = pass.run(state); !done) return fail(std::move(done.error()));
+    if (request.options.verify && !state.program.kernels.empty()) {
+      if (Diagnostics wrong = tile::verify(state.program); !wrong.empty()) {
+        wrong.front().message = fmt::format("after {}: {}", pass.name, wrong.front().message);
+        return fail(std::move(wrong));
+      }
+    }
     if (times) times->push_back({std::string(pass.name), watch.lap()});
     if (last && pass.after == last) break;
   }
