@@ -17,6 +17,13 @@ namespace {
 constexpr size_t kFirstCache = 1u << 8;
 constexpr size_t kLargestCache = 1u << 21;
 
+// Nothing is read in it: its value is one of indices and sizes.
+bool from_sizes(const Node& node) {
+  auto plain = [](const NodePtr& n) { return !n || from_sizes(*n); };
+  return row(node.op).family != Family::read && std::ranges::all_of(node.args, plain) &&
+         std::ranges::all_of(node.binders, [&](const Binder& b) { return plain(b.lo) && plain(b.hi); });
+}
+
 // 8-bit and 16-bit formats by table: decoding bit by bit is slow.
 double decoded(ScalarType type, uint64_t bits) {
   auto table = [](ScalarType t) {
@@ -543,7 +550,11 @@ void Evaluator::report(Code code, const Node& node, int axis, std::initializer_l
       code == Code::E801 || code == Code::E802
           ? (static_cast<size_t>(axis) < node.args.size() ? node.args[static_cast<size_t>(axis)]->span : node.span)
           : node.span;
-  findings_[key] = {order_, diagnose(code, span, arguments)};
+  Diagnostic finding = diagnose(code, span, arguments);
+  if (code == Code::E801 && axis >= 0 && from_sizes(*node.args[static_cast<size_t>(axis)])) {
+    finding.remedy = "guard it with `if`, or give sizes at which it stays inside";
+  }
+  findings_[key] = {order_, std::move(finding)};
 }
 
 }  // namespace quern::expr
