@@ -77,10 +77,9 @@ Value scaled(const Reals& r, const Value& p, const Value& shifted) {
   Value k = r.bits(shifted);
   Value half = r.w.binary("lshr", k, r.n(1));
   Value rest = r.w.sub(k, half);
-  Value first = r.w.add(r.bits(p), r.w.binary("shl", half, r.n(mantissa)));
   Value one = r.n(r.wide() ? int64_t{0x3ff} << 52 : 0x3f800000);
-  Value second = r.w.add(r.w.binary("shl", rest, r.n(mantissa)), one);
-  return r.mul(r.real(first), r.real(second));
+  auto power = [&](const Value& e) { return r.real(r.w.add(r.w.binary("shl", e, r.n(mantissa)), one)); };
+  return r.mul(r.mul(p, power(half)), power(rest));
 }
 
 Value exp_of(const Reals& r, const Value& x) {

@@ -147,15 +147,18 @@ Value Writer::binary(std::string_view op, const Value& a, const Value& b) {
     if (op == "and") r = x & y;
     if (op == "or") r = x | y;
     if (op == "sdiv" && *b.known > 0) r = static_cast<uint64_t>(*a.known / *b.known);
+    bool natural = *a.known >= 0 && *b.known > 0;
+    if (op == "udiv" && natural) r = x / y;
+    if (op == "urem" && natural) r = x % y;
     if (op == "srem" && *b.known > 0) r = static_cast<uint64_t>(*a.known % *b.known);
     if (r && a.type.base != Base::i1) return constant(a.type, wrapped(a.type.base, *r));
   }
   bool commutes = op == "add" || op == "mul" || op == "and" || op == "or";
   if (commutes && a.known && !b.known) return binary(op, b, a);
   if ((op == "add" || op == "sub" || op == "or" || op == "xor" || op == "shl") && b.is(0)) return a;
-  if ((op == "mul" || op == "sdiv") && b.is(1)) return a;
+  if ((op == "mul" || op == "sdiv" || op == "udiv") && b.is(1)) return a;
   if (op == "mul" && b.is(0)) return b;
-  if (op == "srem" && b.is(1)) return constant(a.type, 0);
+  if ((op == "srem" || op == "urem") && b.is(1)) return constant(a.type, 0);
   if (a.type.base == Base::i1 && op == "and" && b.known) return *b.known ? a : b;
   if (a.type.base == Base::i1 && op == "or" && b.known) return *b.known ? b : a;
   return pure(a.type, fmt::format("{} {}, {}", op, a.typed(), b.name), {a, b});

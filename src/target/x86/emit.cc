@@ -168,6 +168,7 @@ void Emitter::emit_arena() {
 
 void Emitter::emit_kernel() {
   start();
+  arena_ = "%arena";
   plan_near();
   std::vector<const Walk*> rest;
   std::vector<GridAxis> grid = flat_grid(rest);

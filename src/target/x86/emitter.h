@@ -4,6 +4,7 @@
 //   statements.cc  loops, carries, ifs, keeps
 //   near.cc        near memory: sizes, addresses by layout
 //   nest.cc        block loops, strips, accumulators
+//   dot.cc         dot products of small types in one instruction
 //   cut.cc         how a range is cut into blocks and their tails
 //   expression.cc  values, by family
 //   access.cc      addresses, loads, stores, checks
@@ -71,10 +72,11 @@ struct Cut {
 
 struct Accumulator {
   const tile::Expr* reduction = nullptr;
-  std::vector<const tile::Expr*> same;  // written twice in the nest
   std::vector<std::vector<int>> positions;
-  int parts = 1;              // independent chains a position, by the strip's position
-  std::vector<Value> values;  // position * parts + part
+  int parts = 1;                          // independent chains a position, by the strip's position
+  std::vector<Value> values;              // position * parts + part
+  int turn = 0;                           // which part is next
+  std::vector<std::vector<int>> pending;  // positions of the strip that wait for their neighbours
 };
 
 class Emitter {
@@ -135,6 +137,10 @@ class Emitter {
   Value identity(const Expr& reduction, Type type);
   int lanes_of(const tile::Nest& nest) const;
 
+  // --- dot.cc
+  int taken_together(const Accumulator& a) const;
+  void take_pending(Accumulator& a);
+
   // --- cut.cc
   std::vector<Cut> cut(AxisId axis, int64_t size, bool near_equal);
   bool equal_parts_allowed(AxisId axis) const;
@@ -190,6 +196,7 @@ class Emitter {
   std::map<int32_t, Value> scalars_;
   std::map<int32_t, Near> near_;
   Value point_;  // of the grid
+  std::string arena_ = "null";
 
   // the nest that is being emitted
   const tile::Nest* nest_ = nullptr;

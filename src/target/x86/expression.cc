@@ -104,7 +104,9 @@ Value Emitter::named(const Expr& e) {
   auto near = near_.find(e.id);
   if (near == near_.end()) throw NotLaid{"a name is not kept, and not of this nest"};
   Linear at = near_address(near->second);
-  return load_at(e.type, near->second.pointer, at, at.is_scalar() ? std::nullopt : lane_mask(), false);
+  // Behind every kept value there is room for a vector, so that side by side lanes need no mask.
+  bool masked = !at.is_scalar() && !(at.lane.is(1) && !at.vector);
+  return load_at(e.type, near->second.pointer, at, masked ? lane_mask() : std::nullopt, false);
 }
 
 Value Emitter::compute(const ExprPtr& p) {
@@ -141,6 +143,9 @@ Value Emitter::compute(const ExprPtr& p) {
     }
     case Family::bits: return bit_operation(e);
     case Family::compare: {
+      // An index that exists is in range: placement asks for lanes, which are masked here anyway.
+      const Expr &x = *e.args[0], &y = *e.args[1];
+      if (e.op == Op::kLt && x.op == Op::kAxis && y.op == Op::kHigh && x.id == y.id) return constant({Base::i1}, 1);
       Value a = value(e.args[0]), b = value(e.args[1]);
       both(a, b);
       static constexpr const char* kReal[] = {"olt", "ole", "ogt", "oge", "oeq", "une"};

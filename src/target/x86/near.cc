@@ -13,6 +13,8 @@ using tile::Family;
 
 namespace {
 
+constexpr int64_t kVector = 128;  // the longest vector: 16 lanes of 64 bits
+
 // Can it be evaluated before anything is loaded or walked?
 bool at_entry(const ExprPtr& e) {
   if (!e) return true;
@@ -65,14 +67,13 @@ void Emitter::reserve(const tile::Block& block, std::vector<Value> extents, Valu
       near.strides.push_back(stride);
       Value extent = extents[static_cast<size_t>(d.axis)];
       if (extent.name.empty()) throw NotLaid{"near memory over a range without a bound"};
-      // Vectors without a mask never reach past it: they are only stored where all lanes are in range.
       Value digits = w_.binary("sdiv", w_.add(extent, i64(d.divide - 1)), i64(d.divide));
       if (d.modulo > 0) digits = i64(d.modulo);
       stride = w_.mul(stride, digits);
     }
-    near.pointer = w_.offset({"%arena", {Base::ptr}}, used);
+    near.pointer = w_.offset({arena_, {Base::ptr}}, used);
     Value bytes = w_.mul(stride, i64(bits(memory_base(name.type)) / 8));
-    used = w_.add(used, w_.binary("and", w_.add(bytes, i64(63)), i64(-64)));
+    used = w_.add(used, w_.binary("and", w_.add(bytes, i64(63 + kVector)), i64(-64)));
     near_[id] = near;
   };
   auto layout_of = [&](int32_t name) -> std::optional<std::vector<Digit>> {

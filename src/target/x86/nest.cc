@@ -339,23 +339,33 @@ void Emitter::nest_body() {
 
 void Emitter::strip_body() {
   AxisSet all(~uint64_t{0});
-  int64_t strip_position = 0;
   known_.emplace_back();
+  for (Accumulator& a : accumulators_) a.turn = 0;
   each_position(all, true, [&] {
     for (const tile::Statement* s : strip_statements_) run(*s);
     for (Accumulator& a : accumulators_) {
-      size_t part = static_cast<size_t>(strip_position % a.parts);
+      if (size_t together = static_cast<size_t>(taken_together(a)); together > 1) {
+        a.pending.push_back(at_);
+        if (a.pending.size() == together) {
+          std::vector<int> here = at_;
+          take_pending(a);
+          at_ = here;
+        }
+        continue;
+      }
       std::vector<int> strip_at = at_;
       for (size_t p = 0; p < a.positions.size(); ++p) {
         for (const NestAxis& n : nest_axes_) {
           if (!is_strip(n)) at_[static_cast<size_t>(n.axis)] = a.positions[p][static_cast<size_t>(n.axis)];
         }
-        accumulate(a, p * static_cast<size_t>(a.parts) + part);
+        accumulate(a, p * static_cast<size_t>(a.parts) + static_cast<size_t>(a.turn % a.parts));
       }
+      ++a.turn;
       at_ = strip_at;
     }
-    ++strip_position;
   });
+  for (Accumulator& a : accumulators_) take_pending(a);
+  std::fill(at_.begin(), at_.end(), 0);
   known_.pop_back();
 }
 

@@ -113,6 +113,7 @@ TEST(Convert, EveryTypeToEveryOther) {
     if (cpu.vector_bytes == 64 && cpu.level == jit::VectorLevel::kAvx2) continue;  // the same code, split
     for (const TypeRow& from : type_rows()) {
       for (const TypeRow& to : type_rows()) {
+        if (from.type == to.type) continue;  // no cast: the value itself, infinities of f8e5m2 included
         for (int lanes : {0, 8}) {
           check(cpu, lanes, from.type, to.type);
           if (testing::Test::HasFatalFailure()) return;

@@ -239,10 +239,14 @@ TEST(Functions, Rounding) {
       d(a.data(), static_cast<int64_t>(a.size()), wide.data());
       f(b.data(), static_cast<int64_t>(b.size()), narrow.data());
       for (size_t i = 0; i < a.size(); ++i) {
-        if (!std::isnan(wide[i])) ASSERT_EQ(a[i], want(wide[i])) << wide[i];
+        if (!std::isnan(wide[i])) {
+          ASSERT_EQ(a[i], want(wide[i])) << wide[i];
+        }
       }
       for (size_t i = 0; i < b.size(); ++i) {
-        if (!std::isnan(narrow[i])) ASSERT_EQ(b[i], want(narrow[i])) << narrow[i];
+        if (!std::isnan(narrow[i])) {
+          ASSERT_EQ(b[i], want(narrow[i])) << narrow[i];
+        }
       }
     }
   }
