@@ -1,3 +1,4 @@
+// The text of schedules: a line a kernel, axes in nesting order.
 #include "tile/schedule.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// A walk over all statements until nothing changes: what is carried, and tensors between kernels, close circles.
 #include "tile/interpret/anchors.h"
 
 namespace quern::tile {

@@ -1,3 +1,4 @@
+// Row-major offsets, kept up to date step by step.
 #include "tile/interpret/array.h"
 
 namespace quern::tile {

@@ -1,3 +1,4 @@
+// The rules of base/running_error.h and base/elementary.h, chosen by family and op.
 #include "tile/interpret/element.h"
 
 #include "base/elementary.h"

@@ -1,3 +1,4 @@
+// Expressions as arrays: each over the current ranges of its axes; names are narrowed to them by absolute index.
 #include <fmt/format.h>
 
 #include "tile/interpret/element.h"

@@ -1,3 +1,4 @@
+// Every access is looked at: who wrote, who read, since which kernel.
 #include "tile/interpret/memory.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// Expressions against the rows of ops.def, from the leaves up.
 #include <fmt/format.h>
 
 #include "tile/print.h"
@@ -120,7 +121,10 @@ bool Verifier::node(const Expr& e) {
       load(e);
       break;
     case Family::dot: dot(e); break;
-    case Family::reduce: reduction_axes(e); break;
+    case Family::reduce:
+      reduction_axes(e);
+      reduced_ranges(e, e.args[0]->axes);
+      break;
     default: break;
   }
   if (type_axes(e.axes) != type_axes(axes_of(e))) {
@@ -196,6 +200,28 @@ void Verifier::dot(const Expr& e) {
   }
   if (e.args.size() == 3 && e.args[2]->type != e.type) say("the accumulator is of another type");
   reduction_axes(e);
+  reduced_ranges(e, e.args[0]->axes | e.args[1]->axes);
+}
+
+// Where the range of a reduced axis depends on an axis, so does the result: its type must say so.
+void Verifier::reduced_ranges(const Expr& e, AxisSet operands) {
+  AxisSet has = operands | e.over, seen;
+  for (AxisSet rest = type_axes(e.over); !rest.empty();) {
+    AxisId a = rest.list()[0];
+    rest = rest - AxisSet::of(a);
+    seen |= AxisSet::of(a);
+    if (walked_[static_cast<size_t>(a)] >= 0) continue;
+    const Axis& axis = kernel_->axes[static_cast<size_t>(a)];
+    AxisSet on = axis.hi ? axis.hi->axes : AxisSet();
+    if (axis.lo) on |= axis.lo->axes;
+    AxisSet missing = type_axes(on - has);
+    if (!known_axes(on)) return;
+    if (!missing.empty()) {
+      wrong(fmt::format("the range of {} depends on {}, which what is reduced over it lacks", axis.name.str(),
+                        axis_name(missing.list()[0])));
+    }
+    rest |= type_axes(on) - seen;
+  }
 }
 
 bool Verifier::whole(const ExprPtr& e, std::string_view what) {

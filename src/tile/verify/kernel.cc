@@ -1,3 +1,4 @@
+// Kernels from the outside in: header, axes, grid, statements with their scopes.
 #include <fmt/format.h>
 
 #include <algorithm>

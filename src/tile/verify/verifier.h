@@ -25,6 +25,7 @@ class Verifier {
   void types(const Expr& e);
   void load(const Expr& e);
   void dot(const Expr& e);
+  void reduced_ranges(const Expr& e, AxisSet operands);
   bool references(int32_t parameter, const std::vector<ExprPtr>& subscripts, uint32_t checked, int32_t site);
   bool whole(const ExprPtr& e, std::string_view what);  // an integer of rank 0
   AxisSet type_axes(AxisSet axes) const { return axes - kernel_->scalar; }

@@ -35,7 +35,7 @@ kernel first
     next acc = y
   if load r > 0.0
     u = 2.0
-    store t[m] += u * f32(sum[j](j)) when m > 0
+    store t[m] += u * f32(sum[j](fill[m](j))) when m > 0
   w = max(load r, 0.0)
   v = load t[m] if m < 4 else w
   store c[m, n] = acc + v * f32(z)
@@ -133,6 +133,7 @@ TEST(Verify, Tiled) {
       {"n < N, k < K, j < m + 1", "n < N, k < 1.0, j < m + 1", "an end of the range of k is not an integer"},
       {"z = 1", "z = j", "the range of j is not one, and it is in a name's type"},
       {"for k:2", "for k:2, j:2", "the range of j is not one when it is walked"},
+      {"sum[j](fill[m](j))", "sum[j](j)", "the range of j depends on m, which what is reduced over it lacks"},
       {"in r: f32\n", "in r: f32 zeroed\n", "r is zeroed and no tmp"},
       {"in r: f32\n", "in r: f32\nin s: f32[1.0]\n", "a size of s is not an integer"},
       {"dims M = 8", "dims M = -8", "M is negative"},

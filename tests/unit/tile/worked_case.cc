@@ -292,6 +292,7 @@ const std::map<std::string, std::function<Arguments(const Dims&, Arguments&)>>& 
   static const std::map<std::string, std::function<Arguments(const Dims&, Arguments&)>> all = {
       {"argmax", argmax_reference},
       {"attention", attention_reference},
+      {"attention_laid", attention_reference},
       {"conv2d", conv_reference},
       {"cross_entropy", cross_entropy_reference},
       {"flash_decoding", decoding_reference},
@@ -299,6 +300,7 @@ const std::map<std::string, std::function<Arguments(const Dims&, Arguments&)>>& 
       {"int4_matmul", int4_reference},
       {"layernorm_matmul", layernorm_reference},
       {"matmul", matmul_reference},
+      {"matmul_laid", matmul_reference},
       {"paged_attention", paged_reference},
       {"softmax_laid", softmax_reference},
       {"softmax_resident", softmax_reference},
@@ -312,6 +314,7 @@ const std::map<std::string, Dims>& larger_dims() {
   static const std::map<std::string, Dims> all = {
       {"argmax", {{"V", 101}}},
       {"attention", {{"M", 19}, {"N", 11}, {"D", 3}}},  // rows above the diagonal see nothing
+      {"attention_laid", {{"M", 19}, {"N", 11}, {"D", 3}}},
       {"conv2d", {{"H", 4}, {"W", 14}, {"C", 7}}},
       {"cross_entropy", {{"V", 3}}},
       {"flash_decoding", {{"N", 5}, {"L", 1}}},
@@ -319,6 +322,7 @@ const std::map<std::string, Dims>& larger_dims() {
       {"int4_matmul", {{"K", 160}, {"M", 1}}},
       {"layernorm_matmul", {{"K", 41}}},
       {"matmul", {{"M", 1}, {"N", 17}, {"K", 47}}},
+      {"matmul_laid", {{"M", 1}, {"N", 17}, {"K", 47}}},
       {"paged_attention", {{"L", 3}}},
       {"softmax_laid", {{"N", 65}}},
       {"softmax_resident", {{"N", 1}}},
