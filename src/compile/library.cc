@@ -2,6 +2,7 @@
 #include "chip/host.h"
 #include "compile/compile.h"
 #include "compile/count.h"
+#include "compile/derivation.h"
 #include "device/cpu/executable.h"
 #include "device/cpu/peak.h"
 
@@ -10,6 +11,8 @@ namespace {
 
 Result<backend::Compiled> compile_kernel(const backend::Request& request) { return compile(request); }
 Result<std::string> emit_kernel(const backend::Request& request, backend::Level level) { return emit(request, level); }
+
+Result<std::string> derive_kernel(const backend::Request& request) { return derivation(request); }
 
 Result<backend::Work> count_kernel(const backend::Request& request) {
   auto state = run(request, backend::Level::kLowered);
@@ -46,7 +49,7 @@ extern "C" __attribute__((visibility("default"))) const quern::backend::Backend*
       .version = QUERN_VERSION,
       .compile = quern::compile::compile_kernel,
       .emit = quern::compile::emit_kernel,
-      .derive = nullptr,
+      .derive = quern::compile::derive_kernel,
       .count = quern::compile::count_kernel,
       .devices = quern::compile::devices,
       .measure_peak = quern::compile::peak,
