@@ -4,6 +4,7 @@
 #include "place/lanes.h"
 #include "place/nest.h"
 #include "place/operands.h"
+#include "place/pads.h"
 
 namespace quern::place {
 
@@ -17,7 +18,11 @@ Result<Program> place(const Program& tiled, const Machine& machine) {
   return out;
 }
 
-Result<Program> lay(const Program& placed, const Machine& machine) { return lanes(placed, machine); }
+Result<Program> lay(const Program& placed, const Machine& machine) {
+  Result<Program> out = lanes(placed, machine);
+  if (out) out = pads(*out, machine);
+  return out;
+}
 
 Result<Program> lay_plainly(const Program& tiled) {
   Machine scalar;
