@@ -36,10 +36,11 @@ class Keeper {
       } else if (const auto* loop = std::get_if<Loop>(&s.is)) {
         for (const Walk& w : loop->walks) use(w.lo), use(w.hi);
         for (const Carry& c : loop->carries) {
-          use(c.init), use(c.next);
+          use(c.init);
           kept_.insert(c.name);
         }
         see(loop->body, nest);
+        for (const Carry& c : loop->carries) use(c.next);
       } else if (const auto* branch = std::get_if<If>(&s.is)) {
         use(branch->condition);
         see(branch->body, nest);

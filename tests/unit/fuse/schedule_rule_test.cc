@@ -93,6 +93,7 @@ TEST(Feasible, RefusesWithAReason) {
   EXPECT_EQ(why({{n, 4, WalkKind::kGrid}}), "n can't be in the grid: a result needs all of it");
   EXPECT_EQ(why({{r, 4, WalkKind::kGrid}, {r, 2, WalkKind::kGrid}}), "r is in the grid twice, or after its loop");
   EXPECT_EQ(why({{r, 4, WalkKind::kGrid}, {r, 8, WalkKind::kLoop}}), "r is walked in steps of 4, then of 8");
+  EXPECT_EQ(why({{r, 4, WalkKind::kGrid}, {r, 1, WalkKind::kLoop}}), "r is walked one at a time inside of longer steps");
   EXPECT_EQ(why({{r, -4, WalkKind::kGrid}}), "r has step -4");
   EXPECT_EQ(why({{n, 1, WalkKind::kLoop}}), "n is walked one at a time, and state is carried by tiles");
   EXPECT_EQ(why({{n, 8, WalkKind::kLoop}}), "n can't be walked in pieces: a result of it is needed for another");
