@@ -170,8 +170,8 @@ class Cutter {
   }
 
  private:
-  // The same edge for all indices of the other axes, and nothing beyond it: ranges are exact, so there are no edge tiles. A
-  // lower edge of tiles is rounded down and never sharp.
+  // The same edge for all indices of the other axes, and nothing beyond it: ranges are exact, so there are no edge
+  // tiles. A lower edge of tiles is rounded down and never sharp.
   bool is_sharp(const Edge& e, bool may_skip) const {
     return may_skip && equal(e.full, e.empty) && (e.upper || loop_.walks[0].size == 0);
   }

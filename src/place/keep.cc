@@ -105,7 +105,8 @@ class Keeper {
     std::stable_sort(keeps.begin(), keeps.end(),
                      [&](const Keep* a, const Keep* b) { return bytes_[a->name] < bytes_[b->name]; });
     // What lies around loops leaves half to what is inside.
-    bool around = std::any_of(block.begin(), block.end(), [](const Statement& s) { return std::holds_alternative<Loop>(s.is); });
+    bool around =
+        std::any_of(block.begin(), block.end(), [](const Statement& s) { return std::holds_alternative<Loop>(s.is); });
     int64_t inside = around ? left / 2 : 0;
     left -= inside;
     for (Keep* keep : keeps) {

@@ -309,8 +309,8 @@ class Laner {
     return out;
   }
 
-  // The width of the panels of a dot's operand: the block of its lanes axis; 0 if it is no such operand, or if the tiles
-  // of a loop inside would not begin at a panel.
+  // The width of the panels of a dot's operand: the block of its lanes axis; 0 if it is no such operand, or if the
+  // tiles of a loop inside would not begin at a panel.
   int64_t panel_width(int32_t name, AxisId inner) const {
     int64_t width = 0;
     for (const Site& site : sites_) {
@@ -338,11 +338,12 @@ class Laner {
     return width;
   }
 
-  // Does the range begin at a multiple of `width`? Borders of cut ranges do (fuse/cut.h), or the range is empty: they are
-  // clipped by the end of it.
+  // Does the range begin at a multiple of `width`? Borders of cut ranges do (fuse/cut.h), or the range is empty: they
+  // are clipped by the end of it.
   bool begins_at_panel(const Walk& w, int64_t width) const {
     if (!w.lo) return true;
-    if (kernel_.axes[w.axis].lo || w.size == 0) return w.lo->op == Op::kInteger && w.lo->integer == 0 && !kernel_.axes[w.axis].lo;
+    if (kernel_.axes[w.axis].lo || w.size == 0)
+      return w.lo->op == Op::kInteger && w.lo->integer == 0 && !kernel_.axes[w.axis].lo;
     return is_multiple(w.lo, width);
   }
   bool is_multiple(const ExprPtr& e, int64_t width) const {
@@ -351,7 +352,8 @@ class Laner {
       case Family::name: return values_.contains(e->id) && is_multiple(values_.at(e->id), width);
       case Family::arithmetic:
         if (e->op == Op::kMul) return is_multiple(e->args[0], width) || is_multiple(e->args[1], width);
-        return (e->op == Op::kAdd || e->op == Op::kSub) && is_multiple(e->args[0], width) && is_multiple(e->args[1], width);
+        return (e->op == Op::kAdd || e->op == Op::kSub) && is_multiple(e->args[0], width) &&
+               is_multiple(e->args[1], width);
       case Family::extremum:
         if (e->op == Op::kMinOf) return is_multiple(e->args[0], width) || is_multiple(e->args[1], width);
         return is_multiple(e->args[0], width) && is_multiple(e->args[1], width);
