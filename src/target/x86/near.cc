@@ -59,7 +59,7 @@ void Emitter::reserve(const tile::Block& block, std::vector<Value> extents, Valu
     Near near;
     near.type = name.type, near.digits = layout;
     if (near.digits.empty()) {
-      std::vector<AxisId> axes = name.axes.list();
+      std::vector<AxisId> axes = (name.axes - kernel_.scalar).list();
       for (auto a = axes.rbegin(); a != axes.rend(); ++a) near.digits.push_back({.axis = *a});
     }
     Value stride = i64(1);

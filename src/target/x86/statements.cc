@@ -58,7 +58,6 @@ void Emitter::block(const tile::Block& block) {
 
 void Emitter::statement(const tile::Statement& s) {
   if (auto let = std::get_if<Let>(&s.is)) {
-    if (!let->value->axes.empty()) throw NotLaid{"a value with axes is defined outside all nests"};
     scalars_[let->name] = value(let->value);
   } else if (auto l = std::get_if<tile::Loop>(&s.is)) {
     loop(*l);
