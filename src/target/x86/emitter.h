@@ -157,7 +157,7 @@ class Emitter {
   Value arithmetic(const Expr& e);
   Value bit_operation(const Expr& e);
   Value rounding(const Expr& e);
-  Value function(const Expr& e);
+  Value function(const ExprPtr& e);
   Value divide(const ExprPtr& a, const ExprPtr& b, bool remainder, Base base, int lanes);
   Value named(const Expr& e);
   Value axis_index(AxisId axis);
