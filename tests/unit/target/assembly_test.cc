@@ -135,7 +135,8 @@ kernel p
     jit::CpuTarget cpu = jit::cpu_of(level);
     for (int n : {cpu.vector_bytes / 4, 1}) {
       std::string text = assembly_of(filled(kText, {{"n", std::to_string(n)}}), cpu);
-      EXPECT_EQ(count(text, "\tcall"), 0) << name(level) << " " << text.substr(text.find("\tcall"), 60);
+      // One of ours is called where an angle is huge.
+      EXPECT_EQ(count(text, "	call"), count(text, "	callq	far_angles")) << name(level);
     }
   }
 }

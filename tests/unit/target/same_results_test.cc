@@ -82,7 +82,8 @@ TEST_P(SameResults, OnEveryProcessor) {
       ASSERT_NO_FATAL_FAILURE(check(*laid, cpu, truth, contents));
       auto plain = place::lay_plainly(*tiled);
       ASSERT_TRUE(plain) << render(plain.error());
-      if (seed_ <= 2) ASSERT_NO_FATAL_FAILURE(check(*plain, cpu, truth, contents));
+      if (seed_ > 2) continue;
+      ASSERT_NO_FATAL_FAILURE(check(*plain, cpu, truth, contents));
     }
   }
 }
