@@ -32,6 +32,9 @@ write_basic_package_version_file(quernConfigVersion.cmake COMPATIBILITY SameMino
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/quernConfig.cmake ${CMAKE_CURRENT_BINARY_DIR}/quernConfigVersion.cmake
   ${PROJECT_SOURCE_DIR}/cmake/Findlibzip.cmake DESTINATION ${package_folder})
 
+if(TARGET quern_compiler)
+  install(TARGETS quern_compiler LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()
 if(TARGET quern)
   install(TARGETS quern RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()

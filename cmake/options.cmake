@@ -40,9 +40,10 @@ endif()
 
 # A layer: a static library named quern_<layer> of all .cc files in its folder, that may include from src/ and
 # include/. USES names what it links: layers below it and imported targets. It is installed as quern::<layer>.
-# With PROGRAM its main.cc is left out and becomes that program.
+# With PROGRAM its main.cc is left out and becomes that program. BACK: it is of the back half, which is
+# installed as a shared library (quern_compiler) and not layer by layer.
 function(quern_layer name)
-  cmake_parse_arguments(LAYER "" "PROGRAM" "USES" ${ARGN})
+  cmake_parse_arguments(LAYER "BACK" "PROGRAM" "USES" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cc)
   if(LAYER_PROGRAM)
     list(REMOVE_ITEM sources ${CMAKE_CURRENT_SOURCE_DIR}/${name}/main.cc)
@@ -58,5 +59,7 @@ function(quern_layer name)
   foreach(used IN LISTS LAYER_USES)
     target_link_libraries(quern_${name} PUBLIC ${used})
   endforeach()
-  set_property(GLOBAL APPEND PROPERTY QUERN_LAYERS quern_${name})
+  if(NOT LAYER_BACK)
+    set_property(GLOBAL APPEND PROPERTY QUERN_LAYERS quern_${name})
+  endif()
 endfunction()

@@ -75,7 +75,9 @@ class Kernel {
   // Errors E1 to E6 and N901, all of them. No sizes are needed.
   std::expected<void, Errors> check() const;
 
-  // Checks, and makes it ready to run. Also N905: a device other than the interpreter.
+  // Checks, and makes it ready to run. For a device that runs machine code, that is made when sizes are known, at the
+  // first run with them, and kept on disk for later processes. Also N905: a device that is not there yet; N908: the
+  // compiler can't be loaded.
   std::expected<Program, Errors> compile(const Device& device = Device::interpreter(),
                                          const Options& options = {}) const;
 

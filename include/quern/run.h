@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <expected>
 #include <functional>
+#include <future>
 #include <initializer_list>
 #include <memory>
 #include <span>
@@ -35,7 +36,8 @@ struct Access;
 class Device {
  public:
   static Device interpreter();
-  // "cpu", "cuda:0", "virtual:h100": what is not there yet is N905 when a kernel is compiled for it.
+  // "cpu": machine code for this processor. "cuda:0", "virtual:h100" and others are not there yet: N905 when a kernel
+  // is compiled for them.
   static Device named(std::string_view name);
   const std::string& name() const { return name_; }
 
@@ -46,7 +48,16 @@ class Device {
 
 struct Options {
   int threads = 0;     // 0: all cores
-  bool bounds = true;  // error bounds beside the results
+  bool bounds = true;  // error bounds beside the results: the interpreter only
+  // Outcome::outputs holds also the data of what `Arguments::output` says where to write; false: it is only there.
+  bool copy_outputs = true;
+  // For devices that run machine code:
+  bool trust_checks = false;    // subscripts from data are not tested: one that is outside reads or writes anything
+  bool exact_operands = false;  // no operand of a contraction is rounded that the kernel doesn't round
+  bool deterministic = false;   // the same bits in every run, also where reals meet in `+=`
+  std::string schedule;         // tile sizes and walks as text; empty: by rule
+  std::string vectors;          // "sse2", "avx2", "avx512"; empty: what this machine has
+  bool cache = true;            // keep code on disk, and look for it there
   // Called now and then with the elements done and all, perhaps from another thread, never from two at once; false
   // stops the run.
   std::function<bool(int64_t done, int64_t total)> progress;
@@ -159,7 +170,9 @@ struct Outcome {
   // What was wrong with the data, E801 to E806, each place once. The accesses did not happen: such a read gave 0, such
   // a write was dropped.
   Errors findings;
-  bool stopped = false;  // by Options::progress: elements that were not reached have their first value
+  // By Options::progress. Elements that were not reached have their first value on the interpreter, any on a device.
+  bool stopped = false;
+  Errors remarks;  // how it was compiled, and what that costs
 
   const Output* find(std::string_view name) const;  // null if there is none
 };
@@ -171,6 +184,9 @@ class Program {
   // Errors E7: missing or unknown arguments, sizes and types that don't fit, overlapping memory, sizes beyond this
   // machine; and E306: a subscript that leaves its dimension for these sizes. Nothing has run then.
   std::expected<Outcome, Errors> run(const Arguments& arguments) const;
+  // The same in a thread of its own. Memory of the arguments must live, and what is written be left alone, until the
+  // future has its value; the future's destructor waits for it.
+  std::future<std::expected<Outcome, Errors>> start(const Arguments& arguments) const;
 
  private:
   friend struct internal::Access;

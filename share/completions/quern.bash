@@ -30,7 +30,7 @@ _quern_files() {
 }
 
 _quern() {
-    local commands='run check format list emit'
+    local commands='run check format list emit derive bench devices'
     local types='f64 f32 f16 bf16 f8e4m3 f8e5m2 f8e8m0 f4e2m1'
     local line=${COMP_LINE:0:COMP_POINT} word previous command='' target='' i
     COMPREPLY=()
@@ -43,7 +43,9 @@ _quern() {
     ((${#words[@]} > 1)) && previous=${words[-2]}
     for ((i = 1; i < ${#words[@]} - 1; ++i)); do
         case ${words[i]} in
-            --color | --dim | --type | --seed | --on | --threads | --at | -o) ((++i)) ;;
+            --color | --dim | --type | --seed | --on | --threads | --at | -o | --checks | --operands | --schedule | --vectors)
+                ((++i))
+                ;;
             -*) ;;
             *)
                 if [[ -z $command ]]; then
@@ -66,8 +68,8 @@ _quern() {
 
     case $previous in
         --color) mapfile -t COMPREPLY < <(compgen -P "$given" -W 'auto always never' -- "$word"); return ;;
-        --on) mapfile -t COMPREPLY < <(compgen -P "$given" -W 'interpreter' -- "$word"); return ;;
-        --at) mapfile -t COMPREPLY < <(compgen -P "$given" -W 'expr' -- "$word"); return ;;
+        --on) mapfile -t COMPREPLY < <(compgen -P "$given" -W 'cpu interpreter' -- "$word"); return ;;
+        --at) mapfile -t COMPREPLY < <(compgen -P "$given" -W 'expr lowered tiled placed laid llvm asm' -- "$word"); return ;;
         --type)
             if [[ $word == *=* ]]; then
                 local prefix=
@@ -76,19 +78,26 @@ _quern() {
             fi
             return
             ;;
-        --dim | --seed | --threads) return ;;
+        --checks) mapfile -t COMPREPLY < <(compgen -P "$given" -W 'trust keep' -- "$word"); return ;;
+        --operands) mapfile -t COMPREPLY < <(compgen -P "$given" -W 'exact round' -- "$word"); return ;;
+        --vectors) mapfile -t COMPREPLY < <(compgen -P "$given" -W 'sse2 avx2 avx512' -- "$word"); return ;;
+        --dim | --seed | --threads | --schedule) return ;;
         -o) mapfile -t COMPREPLY < <(compgen -f -- "$word"); compopt -o filenames 2>/dev/null; return ;;
     esac
 
     if [[ $word == -* ]]; then
         local options='--help --color'
+        local compiler=' --dim --type --checks --operands --deterministic --schedule --vectors'
         case $command in
             '') options+=' --version' ;;
-            run) options+=' --dim --type --seed --on --threads -o --bounds --remarks --json' ;;
+            run) options+="$compiler --seed --on --threads -o --bounds --remarks --json" ;;
             check) options+=' --dim --type --verbose --remarks --json' ;;
             format) options+=' --check' ;;
             list) options+=' --json' ;;
-            emit) options+=' --at --json' ;;
+            emit) options+="$compiler --at --json" ;;
+            derive) options+="$compiler --json" ;;
+            bench) options+="$compiler --seed --threads --json" ;;
+            devices) options+=' --json' ;;
         esac
         mapfile -t COMPREPLY < <(compgen -W "$options" -- "$word")
         return
@@ -96,7 +105,7 @@ _quern() {
 
     case $command in
         '') mapfile -t COMPREPLY < <(compgen -W "$commands" -- "$word") ;;
-        run)
+        run | bench)
             if [[ -z $target ]]; then
                 _quern_files "$word" 1
             else
@@ -114,7 +123,7 @@ _quern() {
             fi
             ;;
         check) _quern_files "$word" 1 ;;
-        emit) [[ -z $target ]] && _quern_files "$word" 1 ;;
+        emit | derive) [[ -z $target ]] && _quern_files "$word" 1 ;;
         format | list) _quern_files "$word" 0 ;;
     esac
 }

@@ -1,6 +1,6 @@
 # Completion for quern in fish: put the file into ~/.config/fish/completions.
 
-set -l commands run check format list emit
+set -l commands run check format list emit derive bench devices
 
 # FILE[:kernel]; kernels are read from the files' text, so that completing doesn't depend on a file being right.
 function __quern_targets
@@ -35,7 +35,7 @@ function __quern_needs_target
             continue
         end
         switch $word
-            case --dim --type --seed --on --threads --at --color -o
+            case --dim --type --seed --on --threads --at --color -o --checks --operands --schedule --vectors
                 set skip 1
             case '-*'
             case '*'
@@ -55,20 +55,28 @@ complete -c quern -n "not __fish_seen_subcommand_from $commands" -a check -d 'Lo
 complete -c quern -n "not __fish_seen_subcommand_from $commands" -a format -d 'Write files in canonical form'
 complete -c quern -n "not __fish_seen_subcommand_from $commands" -a list -d 'List kernels'
 complete -c quern -n "not __fish_seen_subcommand_from $commands" -a emit -d 'Print a kernel at a level'
+complete -c quern -n "not __fish_seen_subcommand_from $commands" -a derive -d 'Show how reductions became one pass'
+complete -c quern -n "not __fish_seen_subcommand_from $commands" -a bench -d 'Measure a kernel'
+complete -c quern -n "not __fish_seen_subcommand_from $commands" -a devices -d 'List devices'
 
-complete -c quern -n '__fish_seen_subcommand_from run emit; and __quern_needs_target' -a '(__quern_targets)'
+complete -c quern -n '__fish_seen_subcommand_from run emit derive bench; and __quern_needs_target' -a '(__quern_targets)'
 complete -c quern -n '__fish_seen_subcommand_from check' -a '(__quern_targets)'
-complete -c quern -n '__fish_seen_subcommand_from run; and not __quern_needs_target' -F
+complete -c quern -n '__fish_seen_subcommand_from run bench; and not __quern_needs_target' -F
 complete -c quern -n '__fish_seen_subcommand_from format list' -k -a '(__fish_complete_suffix .qn)'
-complete -c quern -n '__fish_seen_subcommand_from run check' -l dim -x -d 'NAME=size'
-complete -c quern -n '__fish_seen_subcommand_from run check' -l type -x -a '(__quern_types)' -d 'NAME=type'
-complete -c quern -n '__fish_seen_subcommand_from run' -l seed -x -d 'The seed of random arrays'
-complete -c quern -n '__fish_seen_subcommand_from run' -l on -x -a interpreter -d 'The device'
-complete -c quern -n '__fish_seen_subcommand_from run' -l threads -x -d 'Threads to compute with'
+complete -c quern -n '__fish_seen_subcommand_from run check emit derive bench' -l dim -x -d 'NAME=size'
+complete -c quern -n '__fish_seen_subcommand_from run check emit derive bench' -l type -x -a '(__quern_types)' -d 'NAME=type'
+complete -c quern -n '__fish_seen_subcommand_from run bench' -l seed -x -d 'The seed of random arrays'
+complete -c quern -n '__fish_seen_subcommand_from run' -l on -x -a 'cpu interpreter' -d 'The device'
+complete -c quern -n '__fish_seen_subcommand_from run bench' -l threads -x -d 'Threads to compute with'
 complete -c quern -n '__fish_seen_subcommand_from run' -s o -r -F -d 'Write the results'
 complete -c quern -n '__fish_seen_subcommand_from run' -l bounds -d 'Also write error bounds'
 complete -c quern -n '__fish_seen_subcommand_from run check' -l remarks -d 'Show remarks'
 complete -c quern -n '__fish_seen_subcommand_from check' -s v -l verbose -d 'Show every subscript'
-complete -c quern -n '__fish_seen_subcommand_from run check list emit' -l json -d 'Print JSON'
+complete -c quern -n '__fish_seen_subcommand_from run check list emit derive bench devices' -l json -d 'Print JSON'
 complete -c quern -n '__fish_seen_subcommand_from format' -l check -d 'Only look'
-complete -c quern -n '__fish_seen_subcommand_from emit' -l at -x -a expr -d 'The level'
+complete -c quern -n '__fish_seen_subcommand_from emit' -l at -x -a 'expr lowered tiled placed laid llvm asm' -d 'The level'
+complete -c quern -n '__fish_seen_subcommand_from run emit derive bench' -l checks -x -a 'trust keep' -d 'Subscripts from data'
+complete -c quern -n '__fish_seen_subcommand_from run emit derive bench' -l operands -x -a 'exact round' -d 'Operands of contractions'
+complete -c quern -n '__fish_seen_subcommand_from run emit derive bench' -l deterministic -d 'The same bits in every run'
+complete -c quern -n '__fish_seen_subcommand_from run emit derive bench' -l schedule -x -d 'Tile sizes and walks'
+complete -c quern -n '__fish_seen_subcommand_from run emit derive bench' -l vectors -x -a 'sse2 avx2 avx512' -d 'Vectors to compile for'

@@ -9,6 +9,7 @@
 #include "api/kernel_state.h"
 #include "api/notation/build.h"
 #include "api/program_state.h"
+#include "backend/open.h"
 #include "expr/check.h"
 #include "expr/print.h"
 #include "lang/parse.h"
@@ -128,10 +129,23 @@ std::expected<void, Errors> Kernel::check() const {
 std::expected<Program, Errors> Kernel::compile(const Device& device, const Options& options) const {
   auto program = checked(*state_);
   if (!program) return internal::refuse(program.error());
-  if (device.name() != Device::interpreter().name()) {
-    return internal::refuse({diagnose(Code::N905, {}, {{"n", device.name()}}).with_remedy("Device::interpreter()")});
+  auto state = std::make_shared<internal::ProgramState>(*program, options);
+  if (device.name() == "cpu") {
+    // The compiler is opened now, so that a run can't fail for want of it.
+    if (auto backend = backend::open(); !backend) return internal::refuse(backend.error());
+    backend::Options how;
+    how.trust = options.trust_checks;
+    how.exact = options.exact_operands;
+    how.deterministic = options.deterministic;
+    how.schedule = options.schedule;
+    how.vectors = options.vectors;
+    how.cache = options.cache;
+    state->compiled = std::make_unique<internal::CompiledForms>(std::move(how));
+  } else if (device.name() != Device::interpreter().name()) {
+    return internal::refuse({diagnose(Code::N905, {}, {{"n", device.name()}})
+                                 .with_remedy("Device::named(\"cpu\"), Device::interpreter()")});
   }
-  return Access::program(std::make_shared<internal::ProgramState>(*program, options));
+  return Access::program(std::move(state));
 }
 
 std::string print(const Kernel& kernel) { return expr::print(written(*Access::of(kernel))); }

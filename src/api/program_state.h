@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "api/compiled.h"
 #include "expr/program.h"
 #include "quern/run.h"
 
@@ -19,6 +20,7 @@ struct ProgramState {
 
   std::shared_ptr<const expr::Program> program;
   Options options;
+  std::unique_ptr<CompiledForms> compiled;  // null: on the interpreter
 };
 
 struct ArgumentsState {

@@ -1,4 +1,4 @@
-// One run on the interpreter: bind sizes, look at every piece of memory, prove subscripts, evaluate, hand results back.
+// One run: bind sizes, look at every piece of memory, prove subscripts, compute, hand results back.
 #include "quern/run.h"
 
 #include <unistd.h>
@@ -10,6 +10,7 @@
 #include "api/notation/recording.h"
 #include "api/program_state.h"
 #include "api/views.h"
+#include "backend/run.h"
 #include "base/text.h"
 #include "expr/bind.h"
 #include "expr/interpret.h"
@@ -82,7 +83,7 @@ class Runner {
  public:
   Runner(const expr::Program& program, const ArgumentsState& arguments) : program_(program), arguments_(arguments) {}
 
-  std::expected<Outcome, Errors> run(const Options& options) {
+  std::expected<Outcome, Errors> run(const Options& options, internal::CompiledForms* compiled) {
     names();
     if (!errors_.empty()) return internal::refuse(errors_);
     auto binding = expr::bind(program_, request());
@@ -96,16 +97,64 @@ class Runner {
     if (errors_.empty()) errors_ = expr::prove(program_, binding_).errors;
     if (!errors_.empty()) return internal::refuse(errors_);
 
+    if (compiled) return on_device(options, *compiled);
     expr::InterpretOptions how;
     how.threads = options.threads;
     how.bounds = options.bounds;
     how.progress = options.progress;
     auto done = expr::interpret(program_, binding_, views_, how);
     if (!done) return internal::refuse(done.error());
-    return outputs(std::move(*done));
+    return outputs(std::move(*done), options);
   }
 
  private:
+  // Results go straight to the caller's memory where that is row-major, and if it is where an inout tensor is read then
+  // at the same place; else to memory of the run's own, and from there element by element.
+  std::expected<Outcome, Errors> on_device(const Options& options, internal::CompiledForms& forms) {
+    auto code = forms.get(program_, binding_);
+    if (!code) return internal::refuse(code.error());
+    std::vector<backend::Tensor> tensors;
+    std::vector<expr::Output> results;
+    for (size_t t = 0; t < program_.tensors.size(); ++t) {
+      const expr::Tensor& tensor = program_.tensors[t];
+      tensors.push_back({views_[t].data, nullptr});
+      if (tensor.role == expr::Role::kParameter) continue;
+      bool apart = !inputs_[t] || !targets_[t] || inputs_[t]->begin == targets_[t]->begin ||
+                   !internal::overlap(*targets_[t], *inputs_[t]);
+      expr::Output result{.tensor = static_cast<int32_t>(t)};
+      if (targets_[t] && internal::contiguous(*targets_[t]) && apart) {
+        tensors.back().output = targets_[t]->begin;
+      } else {
+        auto bytes = byte_size(binding_.type(tensor.type), internal::elements(binding_.shapes[t]));
+        if (!fits(bytes)) return internal::refuse({too_large(tensor.name.str(), bytes)});
+        result.data.resize(static_cast<size_t>(bytes));
+        tensors.back().output = result.data.data();
+      }
+      results.push_back(std::move(result));
+    }
+    backend::RunOptions how;
+    how.threads = options.threads;
+    how.deterministic = options.deterministic;
+    how.progress = options.progress;
+    auto done = backend::run(**code, program_, binding_, tensors, how);
+    if (!done) return internal::refuse(done.error());
+    for (expr::Output& r : results) {
+      auto t = static_cast<size_t>(r.tensor);
+      if (!r.data.empty() || !targets_[t] || !options.copy_outputs) continue;
+      r.data.assign(targets_[t]->begin, targets_[t]->begin + targets_[t]->bytes);
+    }
+    Outcome out = outputs({std::move(results), std::move(done->findings), done->stopped}, options, tensors);
+    out.remarks = internal::errors_of((*code)->remarks);
+    return out;
+  }
+
+  static bool fits(int64_t bytes) { return bytes <= int64_t{::sysconf(_SC_PHYS_PAGES)} * ::sysconf(_SC_PAGESIZE); }
+  static Diagnostic too_large(const std::string& name, int64_t bytes) {
+    auto limit = static_cast<uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+    return diagnose(Code::E716, {},
+                    {{"what", name}, {"v", human_bytes(static_cast<uint64_t>(bytes))}, {"limit", human_bytes(limit)}});
+  }
+
   void report(Code code, Span span, std::initializer_list<Argument> arguments) {
     errors_.push_back(diagnose(code, span, arguments));
   }
@@ -291,11 +340,15 @@ class Runner {
     }
   }
 
-  Outcome outputs(expr::Interpreted done) const {
+  // `written` tells which targets have their values already.
+  Outcome outputs(expr::Interpreted done, const Options& options,
+                  const std::vector<backend::Tensor>& written = {}) const {
     Outcome out;
     for (expr::Output& o : done.outputs) {
       auto t = static_cast<size_t>(o.tensor);
-      if (targets_[t]) internal::scatter(*targets_[t], o.data.data());
+      bool there = !written.empty() && targets_[t] && written[t].output == targets_[t]->begin;
+      if (targets_[t] && !there) internal::scatter(*targets_[t], o.data.data());
+      if (targets_[t] && !options.copy_outputs) o.data.clear();
       Output result;
       result.name = program_.tensors[t].name.str();
       result.type = Type(Type::Fixed{name(binding_.type(program_.tensors[t].type))});
@@ -324,7 +377,11 @@ class Runner {
 const std::string& Program::name() const { return state_->program->name.str(); }
 
 std::expected<Outcome, Errors> Program::run(const Arguments& arguments) const {
-  return Runner(*state_->program, Access::of(arguments)).run(state_->options);
+  return Runner(*state_->program, Access::of(arguments)).run(state_->options, state_->compiled.get());
+}
+
+std::future<std::expected<Outcome, Errors>> Program::start(const Arguments& arguments) const {
+  return std::async(std::launch::async, [program = *this, arguments] { return program.run(arguments); });
 }
 
 }  // namespace quern

@@ -1,5 +1,6 @@
 #include "base/symbol.h"
 
+#include <atomic>
 #include <mutex>
 #include <unordered_set>
 
@@ -11,21 +12,28 @@ struct TextHash {
   size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
 };
 
-struct Pool {
+}  // namespace
+
+struct SymbolPool {
   std::mutex mutex;
   std::unordered_set<std::string, TextHash, std::equal_to<>> names;  // node-based: addresses stay
 };
 
-Pool& pool() {
-  static Pool* instance = new Pool;  // never destroyed: symbols may outlive every static
-  return *instance;
+namespace {
+
+std::atomic<SymbolPool*>& pool() {
+  static std::atomic<SymbolPool*> instance = new SymbolPool;  // never destroyed: symbols may outlive every static
+  return instance;
 }
 
 }  // namespace
 
+SymbolPool* symbol_pool() { return pool(); }
+void use_symbol_pool(SymbolPool* other) { pool() = other; }
+
 Symbol::Symbol(std::string_view text) {
   if (text.empty()) return;
-  Pool& p = pool();
+  SymbolPool& p = *pool().load(std::memory_order_relaxed);
   std::lock_guard lock(p.mutex);
   auto found = p.names.find(text);
   if (found == p.names.end()) found = p.names.emplace(text).first;

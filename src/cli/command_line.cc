@@ -14,7 +14,7 @@ using Texts = std::vector<std::string>;
 
 // Options that are given once are collected like those that repeat, so that a second one gets a message of ours.
 struct Collected {
-  Texts color, seed, device, output, threads, level;
+  Texts color, seed, device, output, threads, level, checks, operands, schedule, vectors;
 };
 
 // Only what an option takes, without CLI11's marks for how often.
@@ -40,17 +40,27 @@ void add_sizes(CLI::App& app, CommandLine& line) {
   option(app, "--type", line.types, "NAME=TYPE", "The element type of a type variable; may be repeated");
 }
 
+// What the compiler takes.
+void add_compiler(CLI::App& app, CommandLine& line, Collected& once) {
+  option(app, "--checks", once.checks, "HOW", "trust: subscripts that come from data are not tested");
+  option(app, "--operands", once.operands, "HOW", "exact: no operand of a contraction is rounded");
+  app.add_flag("--deterministic", line.deterministic, "The same bits in every run, also where reals meet in +=");
+  option(app, "--schedule", once.schedule, "TEXT", "Tile sizes and walks, in place of those by rule");
+  option(app, "--vectors", once.vectors, "LEVEL", "sse2, avx2 or avx512; else what this machine has");
+}
+
 void add_run(CLI::App& app, CommandLine& line, Collected& once) {
   option(app, "FILE", line.targets, "", "The file, or FILE:kernel")->expected(1)->required();
   option(app, "ARGUMENT", line.arguments, "...", "name=array.npy, name=archive.npz:member, name=number, archive.npz")
       ->allow_extra_args();
   add_sizes(app, line);
   option(app, "--seed", once.seed, "N", "The seed of arrays that aren't given; else one is chosen and shown");
-  option(app, "--on", once.device, "DEVICE", "Where to compute: interpreter, the default");
+  option(app, "--on", once.device, "DEVICE", "Where to compute: interpreter, the default, or cpu");
   option(app, "-o", once.output, "PATH", "Write results: a folder, or a .npy, .npz or .safetensors file");
   app.add_flag("--bounds", line.bounds, "With -o: also write error bounds, as NAME.bound");
   option(app, "--threads", once.threads, "N", "Threads to compute with; else one for each core");
-  app.add_flag("--remarks", line.remarks, "Say which subscripts are checked while running though no data is in them");
+  add_compiler(app, line, once);
+  app.add_flag("--remarks", line.remarks, "Say what costs: kept checks, what wasn't fused, what isn't vectorised");
   add_json(app, line);
 }
 
@@ -76,7 +86,26 @@ void add_list(CLI::App& app, CommandLine& line) {
 
 void add_emit(CLI::App& app, CommandLine& line, Collected& once) {
   option(app, "FILE", line.targets, "", "The file, or FILE:kernel")->expected(1)->required();
-  option(app, "--at", once.level, "LEVEL", "The level to print: expr");
+  option(app, "--at", once.level, "LEVEL", "expr, lowered, tiled, placed, laid, llvm or asm");
+  add_sizes(app, line);
+  add_compiler(app, line, once);
+  add_json(app, line);
+}
+
+void add_derive(CLI::App& app, CommandLine& line, Collected& once) {
+  option(app, "FILE", line.targets, "", "The file, or FILE:kernel")->expected(1)->required();
+  add_sizes(app, line);
+  add_compiler(app, line, once);
+  add_json(app, line);
+}
+
+void add_bench(CLI::App& app, CommandLine& line, Collected& once) {
+  option(app, "FILE", line.targets, "", "The file, or FILE:kernel")->expected(1)->required();
+  option(app, "ARGUMENT", line.arguments, "...", "Arrays, as `run` takes them; others are random")->allow_extra_args();
+  add_sizes(app, line);
+  option(app, "--seed", once.seed, "N", "The seed of arrays that aren't given");
+  option(app, "--threads", once.threads, "N", "Threads to compute with; else one for each core");
+  add_compiler(app, line, once);
   add_json(app, line);
 }
 
@@ -125,9 +154,16 @@ std::optional<Diagnostic> take_all(Collected& once, CommandLine& line) {
     Texts& values;
     std::optional<std::string>& out;
   };
-  Row rows[] = {
-      {"--color", once.color, color},   {"--seed", once.seed, line.seed},          {"--on", once.device, line.device},
-      {"-o", once.output, line.output}, {"--threads", once.threads, line.threads}, {"--at", once.level, line.level}};
+  Row rows[] = {{"--color", once.color, color},
+                {"--seed", once.seed, line.seed},
+                {"--on", once.device, line.device},
+                {"-o", once.output, line.output},
+                {"--threads", once.threads, line.threads},
+                {"--at", once.level, line.level},
+                {"--checks", once.checks, line.checks},
+                {"--operands", once.operands, line.operands},
+                {"--schedule", once.schedule, line.schedule},
+                {"--vectors", once.vectors, line.vectors}};
   for (Row& r : rows) {
     if (auto d = take(line.command, r.name, r.values, r.out)) return d;
   }
@@ -170,6 +206,9 @@ Result<CommandLine> parse_command_line(int argc, const char* const* argv) {
   add_format(*commands[3], line);
   add_list(*commands[4], line);
   add_emit(*commands[5], line, once);
+  add_derive(*commands[6], line, once);
+  add_bench(*commands[7], line, once);
+  add_json(*commands[8], line);
   for (CLI::App* a : commands) {
     a->set_help_flag("-h,--help", "Print this help");
     a->formatter(std::make_shared<Layout>());

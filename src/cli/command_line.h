@@ -20,11 +20,13 @@ struct CommandLine {
   std::vector<std::string> dimensions;  // NAME=size
   std::vector<std::string> types;       // NAME=type
   std::optional<std::string> seed, device, output, threads, level;
+  std::optional<std::string> checks, operands, schedule, vectors;  // for the compiler
   bool json = false;
-  bool bounds = false;   // run
-  bool remarks = false;  // run, check
-  bool verbose = false;  // check
-  bool check = false;    // format
+  bool bounds = false;         // run
+  bool remarks = false;        // run, check
+  bool deterministic = false;  // run
+  bool verbose = false;        // check
+  bool check = false;          // format
 };
 
 // E740 if it can't be understood, with the nearest command or option for a misspelt one.

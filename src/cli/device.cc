@@ -8,15 +8,15 @@
 namespace quern::cli {
 
 Result<void> check_device(const std::string& name) {
-  if (name == "interpreter") return {};
+  if (name == "interpreter" || name == "cpu") return {};
   size_t colon = std::min(name.find(':'), name.size());
   std::string kind = name.substr(0, colon);
   std::string_view which = std::string_view(name).substr(std::min(colon + 1, name.size()));
   bool number = std::ranges::all_of(which, [](char c) { return c >= '0' && c <= '9'; });
-  bool later = name == "cpu" || ((kind == "cuda" || kind == "hip") && number) || kind == "virtual";
+  bool later = ((kind == "cuda" || kind == "hip") && number) || kind == "virtual";
   if (later) return fail(diagnose(Code::N905, {}, {{"n", name}}));
-  Diagnostic d = diagnose(Code::E743, {}, {{"n", name}, {"have", "interpreter"}});
-  std::vector<std::string> known = {"interpreter"};
+  Diagnostic d = diagnose(Code::E743, {}, {{"n", name}, {"have", "interpreter, cpu"}});
+  std::vector<std::string> known = {"interpreter", "cpu"};
   if (auto near = nearest(name, known)) d.remedy = "did you mean " + *near + "?";
   return fail(std::move(d));
 }

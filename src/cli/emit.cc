@@ -1,11 +1,12 @@
-// `quern emit`: a kernel as it is at a level of the compiler. This version has the first, `expr`: the checked program,
-// functions expanded and ranges explicit, printed as a kernel again.
+// `quern emit`: a kernel as it is at a level of the compiler. The first, `expr`, is the checked program, functions
+// expanded and ranges explicit, printed as a kernel again, and needs no sizes; those below are the compiler's.
 #include <algorithm>
 #include <string>
 #include <vector>
 
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/compile_options.h"
 #include "cli/json_report.h"
 #include "cli/target.h"
 #include "expr/print.h"
@@ -13,26 +14,45 @@
 namespace quern::cli {
 namespace {
 
-const std::vector<std::string>& later_levels() {
-  static const std::vector<std::string> names = {"lowered", "tiled", "placed", "laid", "llvm", "ptx", "asm"};
-  return names;
-}
+struct LevelRow {
+  const char* name;
+  backend::Level level;
+};
+constexpr LevelRow kLevels[] = {{"lowered", backend::Level::kLowered}, {"tiled", backend::Level::kTiled},
+                                {"placed", backend::Level::kPlaced},   {"laid", backend::Level::kLaid},
+                                {"llvm", backend::Level::kLlvm},       {"asm", backend::Level::kAsm}};
 
-Result<void> known_level(const std::optional<std::string>& level) {
+// Nothing for `expr`.
+Result<std::optional<backend::Level>> level_of(const std::optional<std::string>& level) {
   if (!level) return fail(usage_error("emit", "--at LEVEL is missing"));
-  if (*level == "expr") return {};
-  if (std::ranges::find(later_levels(), *level) != later_levels().end())
-    return fail(diagnose(Code::N906, {}, {{"n", *level}}));
+  if (*level == "expr") return std::nullopt;
+  std::vector<std::string> all = {"expr"};
+  for (const LevelRow& r : kLevels) {
+    if (*level == r.name) return r.level;
+    all.emplace_back(r.name);
+  }
+  if (*level == "ptx") return fail(diagnose(Code::N906, {}, {{"n", *level}}));
   Diagnostic d = usage_error("emit", "there is no level '" + *level + "'");
-  std::vector<std::string> all = later_levels();
-  all.insert(all.begin(), "expr");
   auto near = nearest(*level, all);
   d.remedy = near ? "did you mean `" + *near + "`?" : "levels are " + join(all, ", ");
   return fail(std::move(d));
 }
 
+Result<std::string> compiled(const CommandLine& line, backend::Level level, std::string& name) {
+  auto options = compile_options(line);
+  if (!options) return fail(std::move(options.error()));
+  auto target = compile_target(line);
+  if (!target) return fail(std::move(target.error()));
+  name = target->program->name.str();
+  auto backend = backend::open();
+  if (!backend) return fail(std::move(backend.error()));
+  return (*backend)->emit({*target->program, target->binding, *options}, level);
+}
+
 Result<std::string> emitted(const CommandLine& line, std::string& name) {
-  if (auto known = known_level(line.level); !known) return fail(std::move(known.error()));
+  auto level = level_of(line.level);
+  if (!level) return fail(std::move(level.error()));
+  if (*level) return compiled(line, **level, name);
   Target target = parse_target(line.targets[0]);
   auto unit = load_target(target);
   if (!unit) return fail(std::move(unit.error()));

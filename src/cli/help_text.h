@@ -41,7 +41,19 @@ inline constexpr HelpText kHelpTexts[] = {
      "  quern list kernels/attention.qn --json"},
     {"emit", "Print a kernel at a level of the compiler",
      "Examples:\n"
-     "  quern emit --at expr attention.qn:attention"},
+     "  quern emit --at expr attention.qn:attention\n"
+     "  quern emit --at tiled matmul.qn --dim M=1024 --dim K=1024 --dim N=1024"},
+    {"derive", "Show how reductions became one pass, step by step",
+     "Examples:\n"
+     "  quern derive attention.qn:attention --dim B=1 --dim H=8 --dim G=8 --dim M=4096 --dim N=4096 --dim D=64 --dim "
+     "E=64"},
+    {"bench", "Measure a kernel: fused, unfused and as plain loops",
+     "Rates are shares of what this machine is measured to do in the same run.\n\n"
+     "Examples:\n"
+     "  quern bench matmul.qn --dim M=1024 --dim K=1024 --dim N=1024"},
+    {"devices", "List the devices that can compute",
+     "Examples:\n"
+     "  quern devices --json"},
 };
 
 }  // namespace quern::cli

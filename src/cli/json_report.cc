@@ -33,4 +33,12 @@ std::string emit_json(const std::string& file, const std::string& kernel, const 
   return line_of(out);
 }
 
+std::string derive_json(const std::string& file, const std::string& kernel, const Result<std::string>& text) {
+  Json out = begin_json("derive", file);
+  out["kernel"] = kernel;
+  out["text"] = text ? Json(*text) : Json(nullptr);
+  out["diagnostics"] = diagnostics_value(text ? Diagnostics{} : text.error());
+  return line_of(out);
+}
+
 }  // namespace quern::cli

@@ -19,4 +19,6 @@ std::string list_json(const std::string& file, const std::vector<const lang::Che
 std::string emit_json(const std::string& file, const std::string& kernel, const std::string& level,
                       const Result<std::string>& text);
 
+std::string derive_json(const std::string& file, const std::string& kernel, const Result<std::string>& text);
+
 }  // namespace quern::cli

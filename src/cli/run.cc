@@ -1,29 +1,27 @@
-// `quern run`: computes a kernel with the interpreter, on given arrays and random ones.
+// `quern run`: computes a kernel on given arrays and random ones, with the interpreter or compiled.
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <iterator>
 
 #include "cli/bound_run.h"
 #include "cli/commands.h"
+#include "cli/compile_options.h"
+#include "cli/computed.h"
 #include "cli/device.h"
 #include "cli/progress.h"
 #include "cli/result_files.h"
 #include "cli/run_report.h"
 #include "cli/settings.h"
 #include "cli/target.h"
-#include "expr/interpret.h"
 #include "expr/prove.h"
 
 namespace quern::cli {
 namespace {
 
-// Takes over the memory of `values`.
-template <class T>
-array::Array array_of(ScalarType type, std::vector<int64_t> shape, std::vector<T> values) {
-  auto kept = std::make_shared<std::vector<T>>(std::move(values));
+array::Array bounds_array(std::vector<int64_t> shape, std::vector<double> values) {
+  auto kept = std::make_shared<std::vector<double>>(std::move(values));
   auto* first = reinterpret_cast<std::byte*>(kept->data());
-  return {type, std::move(shape), std::shared_ptr<const std::byte>(kept, first), first};
+  return {ScalarType::f64, std::move(shape), std::shared_ptr<const std::byte>(kept, first), first};
 }
 
 double largest(const std::vector<double>& bounds) {
@@ -49,6 +47,12 @@ class Runner {
     if (!settings) return fail(std::move(settings.error()));
     if (line_.bounds && !line_.output) return fail(usage_error("run", "--bounds needs -o"));
     if (auto device = check_device(report_.device); !device) return device;
+    if (line_.bounds && report_.device != "interpreter") {
+      return fail(usage_error("run", "--bounds needs --on interpreter"));
+    }
+    auto compile = compile_options(line_);
+    if (!compile) return fail(std::move(compile.error()));
+    compile_ = *std::move(compile);
 
     Target target = parse_target(line_.targets[0]);
     auto unit = load_target(target);
@@ -97,32 +101,34 @@ class Runner {
   }
 
   Result<void> compute(uint64_t threads) {
-    std::vector<expr::View> views;
-    for (const auto& a : report_.run.arguments) views.push_back({a ? a->array.data() : nullptr});
-    expr::InterpretOptions options;
+    ComputeOptions options;
     options.threads = static_cast<int>(threads);
-    Progress progress("computing");
-    options.progress = [&](int64_t done, int64_t total) {
-      progress.update(done, total);
-      return true;
-    };
-    auto done = expr::interpret(*program_, report_.run.binding, views, options);
+    options.compile = compile_;
+    auto done = cli::compute(report_.device, *program_, report_.run, options);
     if (!done) return fail(std::move(done.error()));
     std::ranges::move(done->findings, std::back_inserter(report_.diagnostics));
-    for (expr::Output& o : done->outputs) result(o);
+    for (Diagnostic& r : done->remarks) {
+      // That nothing can be kept concerns every run.
+      if (line_.remarks || r.code == Code::R40) report_.diagnostics.push_back(std::move(r));
+    }
+    report_.cached = done->cached;
+    report_.compile_seconds = done->compile_seconds;
+    report_.seconds = done->seconds;
+    for (Computed::Tensor& t : done->results) result(t);
     report_.program = program_;
     return {};
   }
 
-  void result(expr::Output& o) {
-    const expr::Tensor& t = program_->tensors[static_cast<size_t>(o.tensor)];
-    const std::vector<int64_t>& shape = report_.run.binding.shapes[static_cast<size_t>(o.tensor)];
+  void result(Computed::Tensor& computed) {
+    const expr::Tensor& t = program_->tensors[computed.tensor];
     RunResult r;
-    r.named = {t.name.str(), array_of(report_.run.binding.type(t.type), shape, std::move(o.data))};
+    r.named = {t.name.str(), std::move(computed.array)};
     r.summary = summarise(r.named.array);
-    if (kind(t.type) == Kind::kReal) r.largest_bound = largest(o.bound);
-    if (has_bounds(t))
-      bounds_.push_back({r.named.name + ".bound", array_of(ScalarType::f64, shape, std::move(o.bound))});
+    bool bounds = report_.device == "interpreter" && kind(t.type) == Kind::kReal;
+    if (bounds) r.largest_bound = largest(computed.bound);
+    if (has_bounds(t)) {
+      bounds_.push_back({r.named.name + ".bound", bounds_array(r.named.array.shape, std::move(computed.bound))});
+    }
     report_.results.push_back(std::move(r));
   }
 
@@ -146,6 +152,7 @@ class Runner {
   RunReport& report_;
   lang::Unit unit_;
   const expr::Program* program_ = nullptr;
+  backend::Options compile_;
   ResultFiles files_;
   std::vector<array::Named> bounds_;
 };

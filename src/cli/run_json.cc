@@ -84,6 +84,9 @@ std::string run_json(const RunReport& report) {
     }
     for (const RunResult& r : report.results) out["results"].push_back(result_value(r));
   }
+  out["cached"] = report.cached ? Json(*report.cached) : Json(nullptr);
+  out["compile_seconds"] = report.compile_seconds ? Json(*report.compile_seconds) : Json(nullptr);
+  out["seconds"] = report.seconds ? Json(*report.seconds) : Json(nullptr);
   out["diagnostics"] = diagnostics_value(report.diagnostics);
   return line_of(out);
 }

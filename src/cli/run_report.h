@@ -23,6 +23,9 @@ struct RunReport {
   const expr::Program* program = nullptr;  // null: it didn't come to a run
   BoundRun run;
   std::vector<RunResult> results;
+  std::optional<bool> cached;             // compiled code: it came from the cache
+  std::optional<double> compile_seconds;  // until it could run
+  std::optional<double> seconds;          // of the computation
   Diagnostics diagnostics;
 };
 

@@ -144,11 +144,15 @@ class Json(QuernCase):
             "run": [("run m.qn --dim M=2 --dim K=3 --dim N=5", 0), ("run n.qn:a", 2)],
             "list": [("list m.qn s.qn", 0), ("list n.qn", 2)],
             "emit": [("emit --at expr m.qn", 0), ("emit --at expr n.qn:a", 2)],
+            "derive": [("derive n.qn:a", 2), ("derive m.qn --dim M=2 --dim K=3 --dim N=5", 0)],
+            "bench": [("bench n.qn:a", 2), ("bench m.qn --dim M=2 --dim K=3 --dim N=5", 0)],
+            "devices": [("devices", 0), ("devices", 3)],
         }
         for command, fields in documented().items():
             printed = set()
             for words, code in cases[command]:
-                for value in self.json(words, code):
+                env = {"QUERN_COMPILER": "none"} if code == 3 else None
+                for value in self.json(words, code, env=env):
                     printed |= set(paths(value))
             self.assertEqual(sorted(printed), sorted(fields), command)
 

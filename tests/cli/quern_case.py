@@ -10,6 +10,8 @@ import unittest
 import zipfile
 
 PROGRAM = ""
+# Compiled code of these tests, and nobody else's.
+CACHE = tempfile.TemporaryDirectory(prefix="quern-cli-cache-")
 
 MATMUL = """\
 # Product.
@@ -46,7 +48,9 @@ class QuernCase(unittest.TestCase):
 
     def quern(self, *words, stdin="", env=None, stdout=subprocess.PIPE, user=None):
         """(exit code, standard output, standard error)"""
-        environment = {k: v for k, v in os.environ.items() if k not in ("QUERN_LIBRARY", "NO_COLOR")}
+        environment = {k: v for k, v in os.environ.items()
+                       if k not in ("QUERN_LIBRARY", "QUERN_COMPILER", "NO_COLOR")}
+        environment["QUERN_CACHE"] = CACHE.name
         done = subprocess.run([PROGRAM, *words], input=stdin.encode(), stdout=stdout, stderr=subprocess.PIPE,
                               cwd=self.folder, env={**environment, **(env or {})}, timeout=120, user=user)
         return done.returncode, (done.stdout or b"").decode(), done.stderr.decode(errors="replace")

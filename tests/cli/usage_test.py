@@ -14,14 +14,14 @@ class Usage(QuernCase):
         self.expect(words, code, out="", err=f"error E740: {what}\n   = help: {remedy}\n")
 
     def test_help(self):
-        for command in ("run", "check", "format", "list", "emit"):
+        for command in ("run", "check", "format", "list", "emit", "derive", "bench", "devices"):
             text = self.expect(f"{command} --help")
             self.assertIn(f"Usage: quern {command} ", text)
             self.assertIn("Examples:\n  quern " + command, text)
             self.assertEqual(self.expect(f"{command} -h"), text)
             self.assertLess(max(map(len, text.splitlines())), 121)
         text = self.expect("--help")
-        for command in ("run", "check", "format", "list", "emit"):
+        for command in ("run", "check", "format", "list", "emit", "derive", "bench", "devices"):
             self.assertRegex(text, rf"\n  {command} +[A-Z]")
 
     def test_version(self):
@@ -101,23 +101,48 @@ class Usage(QuernCase):
 
     def test_devices(self):
         self.write("m.qn", MATMUL)
-        for name in ("cpu", "cuda:0", "hip:1", "virtual:h100"):
+        for name in ("cuda:0", "hip:1", "virtual:h100"):
             self.expect(f"run m.qn --on {name}", 3, "",
                         f"error N905: device '{name}' is not supported yet\n   = help: --on interpreter\n")
         self.expect("run m.qn --on tpu", 2, "",
-                    "error E743: there is no device 'tpu'\n   = help: devices: interpreter\n")
+                    "error E743: there is no device 'tpu'\n   = help: devices: interpreter, cpu\n")
         self.expect("run m.qn --on interpeter", 2, "",
                     "error E743: there is no device 'interpeter'\n   = help: did you mean interpreter?\n")
 
     def test_levels(self):
         self.write("m.qn", MATMUL)
-        for level in ("lowered", "tiled", "placed", "laid", "llvm", "ptx", "asm"):
-            self.expect(f"emit --at {level} m.qn", 3, "",
-                        f"error N906: level '{level}' is not there yet\n   = help: --at expr\n")
+        self.expect("emit --at ptx m.qn", 3, "",
+                    "error N906: level 'ptx' is not there yet\n   = help: --at expr\n")
         self.error("emit --at exprs m.qn", "there is no level 'exprs'", "did you mean `expr`?")
         self.error("emit --at machine m.qn", "there is no level 'machine'",
-                   "levels are expr, lowered, tiled, placed, laid, llvm, ptx, asm")
+                   "levels are expr, lowered, tiled, placed, laid, llvm, asm")
         self.error("emit m.qn", "--at LEVEL is missing", "see `quern emit --help`")
+
+    def test_compiler_options(self):
+        self.write("m.qn", MATMUL)
+        see = "see `quern run --help`"
+        self.error("run m.qn --checks none", "--checks none: expected trust or keep", see)
+        self.error("run m.qn --operands any", "--operands any: expected exact or round", see)
+        self.error("run m.qn --vectors avx3", "--vectors avx3: expected sse2, avx2 or avx512", see)
+        self.error("run m.qn --checks trust --checks trust", "--checks is given twice", see)
+        self.error("run m.qn --on cpu --bounds -o out", "--bounds needs --on interpreter", see)
+        self.error("check m.qn --deterministic", "there is no option '--deterministic'", "see `quern check --help`")
+
+    def test_a_compiler_that_is_missing(self):
+        self.write("m.qn", MATMUL)
+        sizes = "--dim M=1 --dim K=1 --dim N=1"
+        env = {"QUERN_COMPILER": "./none.so"}
+        for words in (f"run m.qn --on cpu {sizes}", f"emit m.qn --at llvm {sizes}", f"derive m.qn {sizes}",
+                      f"bench m.qn {sizes}", "devices"):
+            code, _, err = self.quern(*words.split(), env=env)
+            self.assertEqual(code, 3, words)
+            self.assertIn("error N908: the compiler can't be used: ./none.so: cannot open", err)
+            self.assertIn("--on interpreter needs none\n", err)
+        # A library, but another one; and what needs no compiler.
+        code, _, err = self.quern("devices", env={"QUERN_COMPILER": "libm.so.6"})
+        self.assertEqual((code, "another library of that name" in err), (3, True), err)
+        self.expect(f"run m.qn --on interpreter {sizes}", env=env)
+        self.expect("check m.qn", env=env)
 
     def test_color(self):
         self.write("m.qn", MATMUL)

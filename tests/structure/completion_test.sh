@@ -68,7 +68,7 @@ for breaks in $' \t\n"'"'"'><=;|&(:' $' \t\n"'"'"'><;|&('; do
     if [[ $breaks != *:* ]]; then
         kept_file=two.qn: kept_type=T= kept_name=a= kept_option=--color=
     fi
-    bash_case 'quern ' check emit format list run
+    bash_case 'quern ' bench check derive devices emit format list run
     bash_case 'quern f' format
     bash_case 'quern --v' --version
     bash_case 'quern run t' two.qn
@@ -77,14 +77,19 @@ for breaks in $' \t\n"'"'"'><=;|&(:' $' \t\n"'"'"'><;|&('; do
     bash_case 'quern run two.qn:' "${kept_file}gelu_rows" "${kept_file}gemm"
     bash_case 'quern check two.qn:ge' "${kept_file}gelu_rows" "${kept_file}gemm"
     bash_case 'quern emit --at expr two.qn:gem' "${kept_file}gemm"
-    bash_case 'quern emit --at ' expr
+    bash_case 'quern emit --at ' asm expr laid llvm lowered placed tiled
+    bash_case 'quern derive two.qn:gem' "${kept_file}gemm"
+    bash_case 'quern bench two.qn:gemm a=l' "${kept_name}left.npy"
+    bash_case 'quern run two.qn --checks ' keep trust
+    bash_case 'quern devices --j' --json
     bash_case 'quern run none.qn:' ''
     bash_case 'quern run two.qn:gemm a=l' "${kept_name}left.npy"
     bash_case 'quern run two.qn:gemm l' left.npy
     bash_case 'quern run two.qn:gemm w' weights.npz
     bash_case 'quern run two.qn:gemm --type T=bf' "${kept_type}bf16"
-    bash_case 'quern run two.qn --on ' interpreter
-    bash_case 'quern run two.qn --d' --dim
+    bash_case 'quern run two.qn --on ' cpu interpreter
+    bash_case 'quern run two.qn --d' --deterministic --dim
+    bash_case 'quern check two.qn --d' --dim
     bash_case 'quern check --dim M=4 two.qn:gem' "${kept_file}gemm"
     bash_case 'quern check two.qn --s' ''
     bash_case 'quern check two.qn sub/' sub/one.qn
@@ -114,11 +119,11 @@ if command -v fish >/dev/null; then
         found=$(HOME=$folder fish --no-config -c "source '$completions/quern.fish'; complete -C '$line'" 2>&1 | cut -f1 | sort)
         check "fish: '$line'" "$found" "$(printf '%s\n' "$@")"
     }
-    fish_case 'quern ' check emit format list run
+    fish_case 'quern ' bench check derive devices emit format list run
     fish_case 'quern run two.qn:' two.qn:gelu_rows two.qn:gemm
     fish_case 'quern check two.qn:gem' two.qn:gemm
     fish_case 'quern run two.qn --type T=bf' T=bf16
-    fish_case 'quern emit --at ' expr
+    fish_case 'quern emit --at ' asm expr laid llvm lowered placed tiled
     fish_case 'quern --color ' always auto never
     fish_case 'quern format --ch' --check
 else

@@ -19,7 +19,8 @@ if command -v groff >/dev/null; then
     check 'groff warns' "$(groff -mdoc -Tutf8 -ww "$page" 2>&1 >/dev/null)" ''
     text=$(groff -mdoc -Tascii -P-cbou "$page" 2>/dev/null)
     for word in run check format list emit --dim --type --seed --on --json --check --at --help --version --color \
-        --threads --bounds --remarks --verbose QUERN_LIBRARY; do
+        --threads --bounds --remarks --verbose --checks --operands --deterministic --schedule --vectors derive bench \
+        devices QUERN_LIBRARY QUERN_CACHE QUERN_COMPILER; do
         check "the page says $word" "$(grep -qw -e "$word" <<<"$text" && echo yes)" yes
     done
 else

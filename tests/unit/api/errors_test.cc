@@ -329,7 +329,7 @@ TEST_F(EmbeddedErrors, N905) {
   auto program = Kernel("f", {x}, {y}).compile(Device::named("cuda:0"));
   ASSERT_FALSE(program);
   EXPECT_EQ(program.error().front().code, "N905");
-  EXPECT_EQ(program.error().front().remedy, "Device::interpreter()");
+  EXPECT_EQ(program.error().front().remedy, "Device::named(\"cpu\"), Device::interpreter()");
 }
 
 }  // namespace

@@ -1,0 +1,40 @@
+// A processor as numbers, each with where it comes from. A number without a source doesn't exist: 0 means not known,
+// and whoever needs it says so instead of guessing.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace quern::chip {
+
+enum class Kind : uint8_t { kCpu };
+
+struct Figure {
+  double value = 0;
+  std::string source;  // "assumed", "sysfs", "measured", a document
+
+  bool known() const { return value > 0; }
+};
+
+struct Chip {
+  std::string name;  // as messages and --on say it
+  Kind kind = Kind::kCpu;
+  std::string model;          // as its maker calls it; empty: a class of machines
+  Figure units;               // cores that this process may use
+  Figure vector_bytes;        // of one register
+  Figure registers;           // vector registers of a core
+  Figure line_bytes;          // of the caches
+  Figure l1_bytes, l2_bytes;  // of a core, data
+  Figure l3_bytes;            // shared by all cores
+  Figure clock;               // Hz
+  Figure fma_per_cycle;       // vector multiply-adds a core
+  Figure flops;               // f32 operations a second, all units, as can be reached
+  Figure bandwidth;           // bytes a second from far memory, all units, as can be reached
+};
+
+const std::vector<Chip>& chips();
+const Chip* find(std::string_view name);  // null if there is no such row
+
+}  // namespace quern::chip

@@ -1,0 +1,218 @@
+#include "compile/compile.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+
+#include "artifact/cache.h"
+#include "artifact/report.h"
+#include "artifact/serial.h"
+#include "compile/key.h"
+#include "compile/machine.h"
+#include "compile/package.h"
+#include "device/cpu/executable.h"
+#include "fuse/expand.h"
+#include "fuse/lower.h"
+#include "fuse/schedule_rule.h"
+#include "fuse/tile.h"
+#include "jit/jit.h"
+#include "place/keep.h"
+#include "place/lanes.h"
+#include "place/nest.h"
+#include "place/operands.h"
+#include "tile/print.h"
+#include "tile/verify.h"
+
+namespace quern::compile {
+namespace {
+
+using backend::Level;
+
+Result<void> next(State& s, Result<tile::Program> program) {
+  if (!program) return fail(std::move(program.error()));
+  s.program = *std::move(program);
+  return {};
+}
+
+Result<void> expand(State& s) {
+  auto graph = fuse::expand(s.request.program, s.request.binding, {.trust = s.request.options.trust});
+  if (!graph) return fail(std::move(graph.error()));
+  s.graph = *std::move(graph);
+  return {};
+}
+
+Result<void> lower(State& s) { return next(s, fuse::lower(s.graph)); }
+
+// `plain` instead of a schedule: nothing is tiled, every statement is a scalar nest of its own.
+constexpr std::string_view kPlain = "plain";
+
+Result<void> schedule(State& s) {
+  s.plain = s.request.options.schedule == kPlain;
+  if (s.plain) {
+    s.machine.vector_bytes = 1;  // scalars
+    return {};
+  }
+  if (s.request.options.schedule.empty()) {
+    s.schedule = fuse::default_schedule(s.program, s.machine);
+    return {};
+  }
+  auto given = tile::parse_schedule(s.request.options.schedule);
+  if (!given) return fail(std::move(given.error()));
+  s.schedule = *std::move(given);
+  return {};
+}
+
+Result<void> tiles(State& s) { return next(s, fuse::tile(s.program, s.schedule, s.machine)); }
+Result<void> operands(State& s) { return s.plain ? Result<void>() : next(s, place::operands(s.program, s.machine)); }
+Result<void> nest(State& s) {
+  return next(s, s.plain ? place::nest_apart(s.program) : place::nest(s.program, s.machine));
+}
+Result<void> keep(State& s) { return next(s, place::keep(s.program, s.machine)); }
+Result<void> lanes(State& s) { return next(s, place::lanes(s.program, s.machine)); }
+
+Result<void> emit_llvm(State& s) {
+  for (size_t k = 0; k < s.program.kernels.size(); ++k) {
+    auto text = target::emit_x86(s.program, k, s.cpu);
+    if (!text) return fail(std::move(text.error()));
+    s.llvm.push_back(*std::move(text));
+  }
+  return {};
+}
+
+Result<void> machine_code(State& s) {
+  for (const target::KernelText& k : s.llvm) {
+    auto object = jit::compile(k.ir, s.cpu);
+    if (!object) return fail(std::move(object.error()));
+    s.objects.push_back(*std::move(object));
+  }
+  return {};
+}
+
+// --- The compiler. A line says what it needs by standing where it stands; what holds from there on is between them.
+// ---
+constexpr Pass kPasses[] = {
+    // A checked kernel; every size and type is known.
+    {"expand", expand, std::nullopt},
+    // One graph: no locals, no functions, no laziness; every subscript is proved, guarded or checked.
+    {"lower", lower, Level::kLowered},
+    // Kernels in order. What is fused is fused: from here on no value moves between kernels.
+    {"schedule", schedule, std::nullopt},
+    {"tile", tiles, Level::kTiled},
+    // Grids, loops and their steps: no range changes any more. Axes of step 1 are scalars.
+    {"operands", operands, std::nullopt},
+    {"nest", nest, std::nullopt},
+    {"keep", keep, Level::kPlaced},
+    // Every statement stands in a nest; every value that crosses one has its memory, whose size is bounded.
+    {"lanes", lanes, Level::kLaid},
+    // What lies in lanes and in registers is said: code generation decides nothing that costs.
+    {"emit", emit_llvm, Level::kLlvm},
+    {"machine code", machine_code, std::nullopt},
+};
+
+Result<jit::CpuTarget> target_of(const backend::Options& options) {
+  if (options.vectors.empty()) return jit::host_cpu();
+  auto level = jit::parse_level(options.vectors);
+  if (level) return jit::cpu_of(*level);
+  std::string what = "there are no vectors '" + options.vectors + "': sse2, avx2 or avx512";
+  return fail(diagnose(Code::E740, {}, {{"what", what}, {"command", "run"}}));
+}
+
+artifact::Cache& cache() {
+  static artifact::Cache one(artifact::Cache::default_folder());
+  return one;
+}
+
+// The cache's entry, linked; nothing if there is none that can be used.
+std::optional<backend::Compiled> cached(const std::string& key, const backend::Request& request) {
+  auto bytes = cache().find(key);
+  auto kept = bytes ? artifact::from_bytes(*bytes) : std::nullopt;
+  if (!kept) return std::nullopt;
+  auto artifact = std::make_shared<const artifact::Artifact>(*std::move(kept));
+  auto executable = device::cpu::load(artifact);
+  if (!executable) return std::nullopt;
+  backend::Compiled out;
+  out.executable = *std::move(executable);
+  out.remarks = artifact::remarks(*artifact, request.program.sources);
+  out.cached = true;
+  return out;
+}
+
+class Stopwatch {
+ public:
+  double lap() {
+    auto now = std::chrono::steady_clock::now();
+    return std::chrono::duration<double>(now - std::exchange(last_, now)).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace
+
+std::span<const Pass> passes() { return kPasses; }
+
+Result<State> run(const backend::Request& request, std::optional<Level> last, std::vector<backend::PassTime>* times) {
+  auto cpu = target_of(request.options);
+  if (!cpu) return fail(std::move(cpu.error()));
+  State state{.request = request, .cpu = *cpu, .machine = machine_for(*cpu)};
+  Stopwatch watch;
+  for (const Pass& pass : kPasses) {
+    if (auto done = pass.run(state); !done) return fail(std::move(done.error()));
+    if (request.options.verify && !state.program.kernels.empty()) {
+      if (Diagnostics wrong = tile::verify(state.program); !wrong.empty()) {
+        wrong.front().message = fmt::format("after {}: {}", pass.name, wrong.front().message);
+        return fail(std::move(wrong));
+      }
+    }
+    if (times) times->push_back({std::string(pass.name), watch.lap()});
+    if (last && pass.after == last) break;
+  }
+  return state;
+}
+
+Result<std::string> emit(const backend::Request& request, Level level) {
+  auto state = run(request, level == Level::kAsm ? Level::kLlvm : level);
+  if (!state) return fail(std::move(state.error()));
+  if (level != Level::kLlvm && level != Level::kAsm) return tile::print(state->program);
+  std::string out;
+  for (const target::KernelText& k : state->llvm) {
+    auto text = level == Level::kAsm ? jit::assembly(k.ir, state->cpu) : k.ir;
+    if (!text) return text;
+    out += *text;
+  }
+  return out;
+}
+
+Result<backend::Compiled> compile(const backend::Request& request) {
+  auto cpu = target_of(request.options);
+  if (!cpu) return fail(std::move(cpu.error()));
+  std::string key;
+  backend::Compiled out;
+  if (request.options.cache) {
+    Stopwatch watch;
+    key = key_of(request, *cpu, machine_for(*cpu));
+    if (auto found = cached(key, request)) {
+      found->times.push_back({"cache", watch.lap()});
+      return *std::move(found);
+    }
+  }
+  auto state = run(request, std::nullopt, &out.times);
+  if (!state) return fail(std::move(state.error()));
+  auto packed = package(*state);
+  if (!packed) return fail(std::move(packed.error()));
+  Stopwatch watch;
+  auto artifact = std::make_shared<const artifact::Artifact>(*std::move(packed));
+  auto executable = device::cpu::load(artifact);
+  if (!executable) return fail(std::move(executable.error()));
+  out.times.push_back({"link", watch.lap()});
+  out.executable = *std::move(executable);
+  out.remarks = std::move(state->remarks);
+  if (request.options.cache) {
+    cache().keep(key, artifact::to_bytes(*artifact));
+    if (auto trouble = cache().trouble()) out.remarks.push_back(*std::move(trouble));
+  }
+  return out;
+}
+
+}  // namespace quern::compile

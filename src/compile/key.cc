@@ -1,0 +1,34 @@
+#include "compile/key.h"
+
+#include <fmt/format.h>
+
+#include "jit/jit.h"
+
+namespace quern::compile {
+
+std::string key_of(const backend::Request& request, const jit::CpuTarget& cpu, const tile::Machine& m) {
+  const backend::Options& o = request.options;
+  std::string out = fmt::format("quern {}\nllvm {}\ncpu {}\n", QUERN_VERSION, jit::llvm_version(), jit::key(cpu));
+  out += fmt::format("machine {} {} {} {} {} {} {} {}", m.vector_bytes, m.registers, m.near_bytes, m.line_bytes,
+                     m.units, m.flops_per_second, m.near_bytes_per_second, m.far_bytes_per_second);
+  for (const tile::DotRule& d : m.dots) {
+    out +=
+        fmt::format(" {}x{}:{}x{}x{}:{}:{}", name(d.operand), name(d.result), d.m, d.n, d.k, d.min_rows, d.per_cycle);
+  }
+  out += fmt::format("\noptions {}{}{}\nschedule {}\n", o.trust ? "trust " : "", o.exact ? "exact " : "",
+                     o.deterministic ? "deterministic " : "", o.schedule);
+  out += fmt::format("kernel {}\n", request.program.name.str());
+  for (const expr::Dimension& d : request.program.dimensions) {
+    out += fmt::format("{} = {}\n", d.name.str(), request.binding.sizes.at(d.name));
+  }
+  for (const expr::TypeVariable& t : request.program.types) {
+    out += fmt::format("{} = {}\n", t.name.str(), name(request.binding.types.at(t.name)));
+  }
+  for (const SourcePtr& s : request.program.sources) {
+    out += fmt::format("source {}\n", s->text().size());
+    out += s->text();
+  }
+  return out;
+}
+
+}  // namespace quern::compile

@@ -1,0 +1,375 @@
+#include "fuse/derive/finish.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+namespace quern::fuse::algebra {
+
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+bool same(const Poly& a, const Poly& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Monomial& x, const Monomial& y) {
+    return x.coefficient == y.coefficient && x.factors == y.factors;
+  });
+}
+
+double choose(int n, int k) {
+  double out = 1;
+  for (int i = 0; i < k; ++i) out = out * (n - i) / (i + 1);
+  return out;
+}
+
+// Adds what cancels away, and leaves everything else as it is.
+void flatten(Algebra& a, const ExprPtr& e, bool minus, std::vector<std::pair<ExprPtr, bool>>& out) {
+  if (e->op == Op::kAdd || e->op == Op::kSub) {
+    flatten(a, e->args[0], minus, out);
+    flatten(a, e->args[1], minus != (e->op == Op::kSub), out);
+  } else if (e->op == Op::kNeg) {
+    flatten(a, e->args[0], !minus, out);
+  } else {
+    auto other = std::find(out.begin(), out.end(), std::pair(e, !minus));
+    if (other != out.end()) {
+      out.erase(other);
+    } else {
+      out.emplace_back(e, minus);
+    }
+  }
+}
+
+ExprPtr sum_of(Algebra& a, const ExprPtr& x, const ExprPtr& y, bool minus) {
+  std::vector<std::pair<ExprPtr, bool>> own, parts;
+  flatten(a, x, false, parts);
+  size_t before = parts.size();
+  flatten(a, y, minus, own);
+  flatten(a, y, minus, parts);
+  if (parts.size() == before + own.size()) return minus ? a.sub(x, y) : a.add(x, y);
+  ExprPtr out = a.number(0, x->type);
+  for (bool negative : {false, true}) {
+    for (const auto& [e, m] : parts) {
+      if (m == negative) out = m ? a.sub(out, e) : a.add(out, e);
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+ExprPtr Finisher::stored(int index) {
+  const Accumulator& acc = pass_.accumulators[index];
+  return a_.symbol(Symbols::kStored, index, acc.type, acc.axes);
+}
+
+ExprPtr Finisher::gauge_symbol(int gauge, ScalarType type) {
+  const Gauge& g = pass_.gauges[gauge];
+  if (g.constant) return a_.number(g.value, type);
+  if (exact_.count(gauge) != 0) return stored(g.extremum);
+  return a_.symbol(Symbols::kGauge, gauge, type, pass_.accumulators[g.extremum].axes);
+}
+
+ExprPtr Finisher::residue(int centre, ScalarType type) {
+  if (!rules_.first_moment) return nullptr;
+  const Centre& c = pass_.centres[centre];
+  Poly p = a_.poly(plain(c.rho));
+  if (p.size() != 1 || p[0].coefficient != -1 || p[0].factors.size() != 2) return nullptr;
+  std::optional<int32_t> above, below;
+  for (const ExprPtr& f : p[0].factors) {
+    if (f->op == Op::kDiv) {
+      ExprPtr x = f->args[1];
+      if (x->op == Op::kCast) x = x->args[0];
+      below = symbol_index(x, Symbols::kStored);
+    } else {
+      above = symbol_index(f, Symbols::kStored);
+    }
+  }
+  if (!above || !below) return nullptr;
+  const Accumulator &s = pass_.accumulators[*above], &n = pass_.accumulators[*below];
+  auto weight = [&](const Accumulator& x, bool with_y) {
+    ExprPtr w = a_.number(1, type);
+    for (const ExprPtr& f : x.weights) w = a_.mul(w, f);
+    for (const ExprPtr& f : x.divisors) w = a_.div(w, f);
+    if (with_y) {
+      ExprPtr y = a_.number(0, type);
+      for (const ExprPtr& part : c.y) y = a_.add(y, part);
+      w = a_.mul(w, y);
+    }
+    return a_.normal(w);
+  };
+  auto alike = [&](const Accumulator& x) {
+    return x.op == Op::kSum && x.guard == n.guard && x.exponent == n.exponent && x.k == n.k && x.gauge == n.gauge && !x.key;
+  };
+  if (n.op != Op::kSum || n.key || !n.differences.empty() || !alike(s) || !s.differences.empty()) return nullptr;
+  if (weight(s, false) != weight(n, true)) return nullptr;
+  for (size_t i = 0; i < pass_.accumulators.size(); ++i) {
+    const Accumulator& first = pass_.accumulators[i];
+    if (alike(first) && first.differences.size() == 1 && first.differences[0].centre == centre &&
+        first.differences[0].power == 1 && weight(first, false) == weight(n, false)) {
+      return a_.div(stored(static_cast<int>(i)), a_.cast(type, stored(*below)));
+    }
+  }
+  return nullptr;
+}
+
+// A moment about the true centre from those about the stored one.
+Finisher::Scaled Finisher::accumulator(int index) {
+  const Accumulator& acc = pass_.accumulators[index];
+  Scaled out{stored(index), {}};
+  if (acc.gauge >= 0) out.e = a_.scaled(a_.poly(gauge_symbol(acc.gauge, acc.type)), acc.k);
+  if (acc.differences.empty()) return out;
+  auto find = [&](const std::vector<Difference>& wanted) -> int {
+    for (size_t i = 0; i < pass_.accumulators.size(); ++i) {
+      Accumulator x = pass_.accumulators[i];
+      bool rest = x.weights == acc.weights && x.divisors == acc.divisors && x.guard == acc.guard &&
+                  x.exponent == acc.exponent && x.k == acc.k && x.gauge == acc.gauge && x.op == acc.op && !x.key;
+      if (rest && std::equal(x.differences.begin(), x.differences.end(), wanted.begin(), wanted.end(),
+                             [](const Difference& p, const Difference& q) {
+                               return p.centre == q.centre && p.power == q.power;
+                             })) {
+        return static_cast<int>(i);
+      }
+    }
+    return -1;
+  };
+  ExprPtr total = a_.number(0, acc.type);
+  std::function<void(size_t, std::vector<Difference>, ExprPtr)> expand = [&](size_t at, std::vector<Difference> kept,
+                                                                             const ExprPtr& factor) {
+    if (at == acc.differences.size()) {
+      int i = find(kept);
+      if (i >= 0) total = a_.add(total, a_.mul(factor, a_.cast(acc.type, stored(i))));
+      return;
+    }
+    Difference d = acc.differences[at];
+    ExprPtr r = residue(d.centre, acc.type);
+    for (int j = d.power; j >= (r ? 0 : d.power); --j) {
+      std::vector<Difference> next = kept;
+      if (j > 0) next.push_back({d.centre, j});
+      ExprPtr f = factor;
+      if (j < d.power) f = a_.mul(f, a_.mul(a_.number(choose(d.power, j), acc.type), a_.power(a_.neg(r), d.power - j)));
+      expand(at + 1, next, f);
+    }
+  };
+  expand(0, {}, a_.number(1, acc.type));
+  out.m = total;
+  return out;
+}
+
+ExprPtr Finisher::value(const Scaled& s) {
+  if (s.e.empty() || is_number(s.m, 0)) return s.m;
+  ExprPtr e = a_.expression(s.e, s.m->type);
+  visit(e, [&](const ExprPtr& x) {
+    for (size_t g = 0; g < pass_.gauges.size(); ++g) {
+      const Gauge& gauge = pass_.gauges[g];
+      bool is = !gauge.constant && (symbol_index(x, Symbols::kGauge) == static_cast<int>(g) ||
+                                    (exact_.count(static_cast<int>(g)) != 0 &&
+                                     symbol_index(x, Symbols::kStored) == gauge.extremum));
+      if (is) uncancelled.insert(static_cast<int>(g));
+    }
+  });
+  return a_.mul(s.m, a_.exp(e));
+}
+
+ExprPtr Finisher::plain(const ExprPtr& e) { return value(scaled(e)); }
+
+Finisher::Scaled Finisher::scaled(const ExprPtr& e) {
+  auto known = memo_.find(e.get());
+  if (known != memo_.end()) return known->second;
+  kept_.push_back(e);
+  Scaled s = compute(e);
+  return memo_[e.get()] = s;
+}
+
+// exp(a + log b + c) is b * exp(a + c).
+Finisher::Scaled Finisher::exponential(const ExprPtr& argument) {
+  ScalarType type = argument->type;
+  Scaled out{a_.number(1, type), {}};
+  for (const Monomial& m : a_.poly(plain(argument))) {
+    if (m.factors.size() == 1 && m.factors[0]->op == Op::kLog && std::abs(m.coefficient) == 1) {
+      const ExprPtr& x = m.factors[0]->args[0];
+      out.m = m.coefficient > 0 ? a_.mul(out.m, x) : a_.div(out.m, x);
+    } else {
+      out.e = a_.sum(out.e, {m});
+    }
+  }
+  return out;
+}
+
+// exp of what is known becomes an exponent where numbers of different exponents meet.
+void Finisher::open_exponent(Scaled& s) {
+  if (!s.e.empty()) return;
+  if (s.m->op == Op::kExp) {
+    s.e = a_.poly(s.m->args[0]);
+    s.m = a_.number(1, s.m->type);
+  } else if (s.m->op == Op::kMul) {
+    for (size_t i : {0, 1}) {
+      if (s.m->args[i]->op != Op::kExp) continue;
+      s.e = a_.poly(s.m->args[i]->args[0]);
+      s.m = s.m->args[1 - i];
+      return;
+    }
+  }
+}
+
+Finisher::Scaled Finisher::sum(const Scaled& x, Scaled b, bool minus, ScalarType type) {
+  Scaled a = x;
+  if (is_number(a.m, 0)) return {minus ? a_.neg(b.m) : b.m, b.e};
+  if (is_number(b.m, 0)) return a;
+  if (!same(a.e, b.e)) {
+    open_exponent(a);
+    open_exponent(b);
+  }
+  if (same(a.e, b.e)) return {sum_of(a_, a.m, b.m, minus), a.e};
+  // They join at the larger exponent.
+  ExprPtr ea = a_.expression(a.e, type), eb = a_.expression(b.e, type);
+  ExprPtr top = a_.apply(Op::kMaxOf, {ea, eb});
+  ExprPtr ma = a_.mul(a.m, a_.exp(a_.sub(ea, top))), mb = a_.mul(b.m, a_.exp(a_.sub(eb, top)));
+  return {minus ? a_.sub(ma, mb) : a_.add(ma, mb), a_.poly(top)};
+}
+
+// The sum of weights 1 with a constant gauge over the elements of a maximum: it is 0 where the maximum is -inf.
+int Finisher::unit_sum(int extremum) {
+  const Accumulator& m = pass_.accumulators[extremum];
+  if (m.op != Op::kMax || m.key) return -1;
+  auto form = [&](const ExprPtr& e, const ExprPtr& guard) {
+    std::vector<ExprPtr> guards = conjuncts(guard);
+    ExprPtr clean = representer_.strip(e, guards);
+    std::sort(guards.begin(), guards.end());
+    guards.erase(std::unique(guards.begin(), guards.end()), guards.end());
+    return std::pair(a_.normal(clean), guards);
+  };
+  for (size_t i = 0; i < pass_.accumulators.size(); ++i) {
+    const Accumulator& l = pass_.accumulators[i];
+    if (l.op == Op::kSum && l.gauge >= 0 && pass_.gauges[l.gauge].constant && l.weights.empty() && l.divisors.empty() &&
+        l.differences.empty() && form(l.exponent, l.guard) == form(m.weights[0], nullptr)) {
+      return static_cast<int>(i);
+    }
+  }
+  return -1;
+}
+
+ExprPtr Finisher::condition(const ExprPtr& c) {
+  if (a_.class_of(c) == 0) return c;
+  if (c->op == Op::kEq) {
+    // m == -inf, or |m| == inf, of a bounded exponent.
+    for (size_t i : {0, 1}) {
+      ExprPtr x = c->args[i];
+      auto v = number_of(c->args[1 - i]);
+      bool absolute = x->op == Op::kAbs;
+      if (absolute) x = x->args[0];
+      auto raw = symbol_index(x, Symbols::kRaw);
+      if (!v || *v != (absolute ? kInf : -kInf) || !raw) continue;
+      int l = unit_sum(*raw);
+      if (l >= 0) return a_.apply(Op::kEq, {stored(l), a_.number(0, stored(l)->type)});
+    }
+  }
+  std::vector<ExprPtr> args;
+  if (row(*c).family == Family::compare) {
+    Scaled a = scaled(c->args[0]), b = scaled(c->args[1]);
+    if (is_number(b.m, 0)) {
+      args = {a.m, b.m};
+    } else if (is_number(a.m, 0)) {
+      args = {a.m, b.m};
+    } else {
+      args = {value(a), value(b)};
+    }
+  } else {
+    for (const ExprPtr& x : c->args) args.push_back(x->type == ScalarType::boolean ? condition(x) : plain(x));
+  }
+  return a_.rebuild(c, args, c->guard ? condition(c->guard) : nullptr);
+}
+
+Finisher::Scaled Finisher::choice(const ExprPtr& e) {
+  ExprPtr c = condition(e->args[1]);
+  ExprPtr then = e->args[0];
+  // Where m == -inf holds, m is -inf.
+  const ExprPtr& test = e->args[1];
+  if (test->op == Op::kEq) {
+    for (size_t i : {0, 1}) {
+      ExprPtr x = test->args[i];
+      auto v = number_of(test->args[1 - i]);
+      if (x->op == Op::kAbs && c->op == Op::kEq && is_number(c->args[1], 0)) x = x->args[0];
+      if (!v || !std::isinf(*v) || !symbol_index(x, Symbols::kRaw)) continue;
+      then = a_.substitute(then, {{x.get(), a_.number(-kInf, x->type)}});
+      if (*v > 0 && x == test->args[i]) then = e->args[0];
+    }
+  }
+  Scaled a = scaled(then), b = scaled(e->args[2]);
+  if (c->op == Op::kBoolean) return c->integer != 0 ? a : b;
+  if (is_number(a.m, 0)) return {a_.select(c, a_.number(0, e->type), b.m), b.e};
+  if (is_number(b.m, 0)) return {a_.select(c, a.m, a_.number(0, e->type)), a.e};
+  if (same(a.e, b.e)) return {a_.select(c, a.m, b.m), a.e};
+  return {a_.select(c, value(a), value(b)), {}};
+}
+
+Finisher::Scaled Finisher::compute(const ExprPtr& e) {
+  if (a_.class_of(e) == 0) return {e, {}};
+  if (auto raw = symbol_index(e, Symbols::kRaw)) return accumulator(*raw);
+  if (e->type == ScalarType::boolean) return {condition(e), {}};
+  if (is_real(e)) {
+    auto of = [&](size_t i) { return scaled(e->args[i]); };
+    auto powered = [&](double q) {
+      Scaled s = of(0);
+      return Scaled{a_.power(s.m, q), a_.scaled(s.e, q)};
+    };
+    switch (e->op) {
+      case Op::kNeg: {
+        Scaled s = of(0);
+        return {a_.neg(s.m), s.e};
+      }
+      case Op::kMul: {
+        Scaled a = of(0), b = of(1);
+        return {a_.mul(a.m, b.m), a_.sum(a.e, b.e)};
+      }
+      case Op::kDiv: {
+        Scaled a = of(0), b = of(1);
+        return {a_.div(a.m, b.m), a_.sum(a.e, a_.scaled(b.e, -1))};
+      }
+      case Op::kAdd:
+      case Op::kSub: return sum(of(0), of(1), e->op == Op::kSub, e->type);
+      case Op::kExp: return exponential(e->args[0]);
+      case Op::kExp2: return exponential(a_.mul(e->args[0], a_.number(std::numbers::ln2, e->type)));
+      case Op::kLog:
+      case Op::kLog2: {
+        Scaled s = of(0);
+        ExprPtr log = sum_of(a_, a_.expression(s.e, e->type), a_.apply(Op::kLog, {s.m}), false);
+        if (e->op == Op::kLog2) log = a_.mul(log, a_.number(std::numbers::log2e, e->type));
+        return {log, {}};
+      }
+      case Op::kSqrt: return powered(0.5);
+      case Op::kRsqrt: return powered(-0.5);
+      case Op::kPow: {
+        auto q = number_of(e->args[1]);
+        if (q) return powered(*q);
+        break;
+      }
+      case Op::kAbs: {
+        Scaled s = of(0);
+        return {a_.apply(Op::kAbs, {s.m}), s.e};
+      }
+      case Op::kMaxOf:
+      case Op::kMinOf: {
+        Scaled a = of(0), b = of(1);
+        if (same(a.e, b.e)) return {a_.apply(e->op, {a.m, b.m}), a.e};
+        break;
+      }
+      case Op::kSelect: return choice(e);
+      case Op::kSum: {
+        Scaled s = of(0);
+        AxisSet axes;
+        for (const Monomial& m : s.e) {
+          for (const ExprPtr& f : m.factors) axes |= f->axes;
+        }
+        if ((axes & e->over).empty()) return {a_.reduce(Op::kSum, e->over, s.m), s.e};
+        break;
+      }
+      default: break;
+    }
+  }
+  std::vector<ExprPtr> args;
+  for (const ExprPtr& x : e->args) args.push_back(x->type == ScalarType::boolean ? condition(x) : plain(x));
+  return {a_.rebuild(e, args, e->guard ? condition(e->guard) : nullptr), {}};
+}
+
+}  // namespace quern::fuse::algebra

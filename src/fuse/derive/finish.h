@@ -1,0 +1,54 @@
+// The source's results from the accumulators: numbers with a separate exponent, which is a symbol, so that what a gauge
+// put in cancels exactly (docs/derivation.md, "finish").
+#pragma once
+
+#include <set>
+
+#include "fuse/derive/represent.h"
+
+namespace quern::fuse::algebra {
+
+class Finisher {
+ public:
+  // `exact`: gauges that follow their extremum itself, not in steps.
+  Finisher(Algebra& a, Intervals& intervals, Representer& representer, const Pass& pass, const Rules& rules,
+           const std::set<int>& exact)
+      : a_(a), intervals_(intervals), representer_(representer), pass_(pass), rules_(rules), exact_(exact) {}
+
+  // A value over raw sums, as computed from stored accumulators.
+  ExprPtr plain(const ExprPtr& e);
+  // Gauges that had to be multiplied back as exp(g), since nothing cancelled them.
+  std::set<int> uncancelled;
+
+ private:
+  // m * exp(e)
+  struct Scaled {
+    ExprPtr m;
+    Poly e;
+  };
+  Scaled scaled(const ExprPtr& e);
+  Scaled compute(const ExprPtr& e);
+  Scaled accumulator(int index);
+  Scaled sum(const Scaled& a, Scaled b, bool minus, ScalarType type);
+  Scaled choice(const ExprPtr& e);
+  Scaled exponential(const ExprPtr& argument);
+  ExprPtr value(const Scaled& s);
+  ExprPtr condition(const ExprPtr& c);
+  void open_exponent(Scaled& s);
+  ExprPtr stored(int index);
+  ExprPtr gauge_symbol(int gauge, ScalarType type);
+  // What the true centre is more than the stored one, if that is a mean whose first moment is kept; null: nothing.
+  ExprPtr residue(int centre, ScalarType type);
+  int unit_sum(int extremum);
+
+  Algebra& a_;
+  Intervals& intervals_;
+  Representer& representer_;
+  const Pass& pass_;
+  const Rules& rules_;
+  const std::set<int>& exact_;
+  std::unordered_map<const Expr*, Scaled> memo_;
+  std::vector<ExprPtr> kept_;
+};
+
+}  // namespace quern::fuse::algebra

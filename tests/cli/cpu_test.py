@@ -1,0 +1,129 @@
+"""Compiled kernels from the command line: results, levels, the cache, and what is shown when something is in the way."""
+
+import json
+import os
+import pathlib
+import struct
+import subprocess
+import tempfile
+import time
+import zipfile
+
+import quern_case
+from quern_case import GATHER, MATMUL, QuernCase, floats, ints, read_floats
+
+SIZES = "--dim M=37 --dim K=29 --dim N=43"
+
+
+class Cpu(QuernCase):
+    def setUp(self):
+        super().setUp()
+        for name, text in (("m.qn", MATMUL), ("g.qn", GATHER)):
+            self.write(name, text)
+
+    def json(self, words, code=0, **options):
+        found, out, err = self.quern(*words.split(), "--json", **options)
+        self.assertEqual((found, err), (code, ""), out)
+        return json.loads(out)
+
+    def test_result(self):
+        self.write("a.npy", floats([2, 3], 1, 2, 3, 4, 5, 6))
+        self.write("b.npy", floats([3, 2], 1, 0, 0, 1, 1, 1))
+        self.expect("run m.qn a=a.npy b=b.npy --on cpu", 0,
+                    "a: f32[2, 3]  from a.npy\nb: f32[3, 2]  from b.npy\n"
+                    "c: f32[2, 2]  min 4, max 11, mean 7.5\n  [[ 4,  5],\n   [10, 11]]\n")
+
+    def test_agrees_with_the_interpreter(self):
+        self.quern(*f"run m.qn {SIZES} --seed 3 --on interpreter -o slow.npz --bounds".split())
+        slow = read_floats_of(self, "slow.npz", "c"), read_floats_of(self, "slow.npz", "c.bound", "d")
+        for option in ("", "--vectors sse2", "--schedule plain", "--threads 1", "--deterministic", "--operands exact"):
+            self.expect(f"run m.qn {SIZES} --seed 3 --on cpu -o fast.npz {option}")
+            fast = read_floats_of(self, "fast.npz", "c")
+            for x, y, bound in zip(fast, *slow):
+                self.assertLessEqual(abs(x - y), bound, option)
+
+    def test_cache(self):
+        with tempfile.TemporaryDirectory(prefix="quern-cache-") as cache:
+            env = {"QUERN_CACHE": cache + "/of/quern"}
+            words = f"run m.qn {SIZES} --seed 3 --on cpu"
+            self.assertEqual([self.json(words, env=env)["cached"] for _ in range(3)], [False, True, True])
+            self.assertFalse(self.json(words + " --schedule plain", env=env)["cached"])
+            # Half an entry, and none of the right size.
+            for damage in (lambda d: d[:len(d) // 2], lambda d: bytes(len(d)), lambda d: b""):
+                for entry in pathlib.Path(env["QUERN_CACHE"]).iterdir():
+                    entry.write_bytes(damage(entry.read_bytes()))
+                self.assertFalse(self.json(words, env=env)["cached"])
+                self.assertTrue(self.json(words, env=env)["cached"])
+            self.assertFalse(self.json(words, env={"QUERN_CACHE": ""})["cached"])
+            self.assertIsNone(self.json(words.replace("cpu", "interpreter"), env=env)["cached"])
+
+    def test_a_cache_that_cant_be_written(self):
+        self.write("file", "")
+        env = {"QUERN_CACHE": str(self.folder / "file" / "cache")}
+        code, out, err = self.quern(*f"run m.qn {SIZES} --seed 3 --on cpu".split(), env=env)
+        self.assertEqual(code, 0)
+        self.assertIn("c: f32[37, 43]", out)
+        self.assertEqual(err.count("remark R40: compiled code isn't kept in "), 1)
+        self.assertIn("Not a directory", err)
+
+    def test_findings(self):
+        self.write("id.npy", ints([3], 0, 5, 1))
+        self.write("table.npy", floats([2], 7, 8))
+        slow = self.quern(*"run g.qn id=id.npy table=table.npy --on interpreter".split())
+        fast = self.quern(*"run g.qn id=id.npy table=table.npy --on cpu".split())
+        self.assertEqual((fast[0], fast[2]), (slow[0], slow[2]))
+        self.assertEqual(fast[0], 1)
+        self.expect("run g.qn id=id.npy table=table.npy --on cpu -o y.npy", 1, err=slow[2])
+        self.assertEqual(read_floats(self.folder / "y.npy"), [7, 0, 8])
+
+    def test_levels(self):
+        last = ""
+        for level in ("expr", "lowered", "tiled", "placed", "laid", "llvm", "asm"):
+            text = self.expect(f"emit m.qn --at {level} {SIZES}" if level != "expr" else "emit m.qn --at expr")
+            self.assertNotEqual(text, last)
+            last = text
+        self.assertIn("ret", last)
+        found = self.json(f"emit m.qn --at llvm {SIZES}")
+        self.assertIn("define", found["text"])
+        code, _, err = self.quern(*"emit m.qn --at tiled".split())
+        self.assertEqual(code, 2)
+        self.assertIn("error E70", err)
+
+    def test_devices(self):
+        out = self.expect("devices")
+        self.assertRegex(out, r"^interpreter  .*\ncpu +\S.*, \d+ cores?, vectors of (128|256|512) bits, L1 ")
+        found = self.json("devices")
+        self.assertEqual([d["name"] for d in found["devices"]], ["interpreter", "cpu"])
+        self.assertGreaterEqual(found["devices"][1]["cores"], 1)
+
+    def test_bench(self):
+        found = self.json(f"bench m.qn {SIZES}")
+        self.assertEqual([f["name"] for f in found["forms"]], ["fused", "unfused", "plain loops"])
+        for form in found["forms"]:
+            self.assertEqual(form["flops"], 2 * 37 * 29 * 43)
+            self.assertEqual(form["least_bytes"], 4 * (37 * 29 + 29 * 43 + 37 * 43))
+        out = self.expect(f"bench m.qn {SIZES}")
+        self.assertIn("fused is ", out)
+
+    def test_nothing_is_half_written_by_a_killed_run(self):
+        """The cache after a run that is killed while it compiles: the next run works."""
+        with tempfile.TemporaryDirectory(prefix="quern-cache-") as cache:
+            env = {**os.environ, "QUERN_CACHE": cache}
+            for wait in (0.005, 0.01, 0.02, 0.04, 0.08):
+                run = subprocess.Popen([quern_case.PROGRAM, "run", "m.qn", *SIZES.split(), "--on", "cpu"], env=env,
+                                       cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                time.sleep(wait)
+                run.kill()
+                run.wait()
+                self.expect(f"run m.qn {SIZES} --seed 1 --on cpu", env={"QUERN_CACHE": cache})
+
+
+def read_floats_of(case, archive, name, code="f"):
+    with zipfile.ZipFile(case.folder / archive) as z:
+        data = z.read(name + ".npy")
+    start = 10 + struct.unpack("<H", data[8:10])[0]
+    return struct.unpack(f"<{(len(data) - start) // struct.calcsize(code)}{code}", data[start:])
+
+
+if __name__ == "__main__":
+    quern_case.main()

@@ -1,0 +1,172 @@
+// The streaming derivation on the programs of its specification: passes and accumulators, and every way to run the
+// result (serial, tiles that do not divide, split with empty parts, merged in any order, a prefix continued) against
+// the expression as written, on ordinary and hostile input.
+#include "fuse/derive.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <random>
+
+#include "derived.h"
+#include "programs.h"
+
+namespace quern::fuse {
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+struct Input {
+  const char* name;
+  double (*element)(std::mt19937_64&, size_t i, size_t n);  // i of n along a row
+};
+
+double normal(std::mt19937_64& r) { return std::normal_distribution<double>()(r); }
+
+const Input kInputs[] = {
+    {"random", [](std::mt19937_64& r, size_t, size_t) { return normal(r); }},
+    {"large", [](std::mt19937_64& r, size_t, size_t) { return 1e4 * normal(r); }},
+    {"offset up", [](std::mt19937_64& r, size_t, size_t) { return 1e4 + normal(r); }},
+    {"offset down", [](std::mt19937_64& r, size_t, size_t) { return -1e4 + normal(r); }},
+    {"ascending", [](std::mt19937_64&, size_t i, size_t) { return 40.0 * static_cast<double>(i); }},
+    {"descending", [](std::mt19937_64&, size_t i, size_t) { return -40.0 * static_cast<double>(i); }},
+    {"equal", [](std::mt19937_64&, size_t, size_t) { return 3.0; }},
+    {"masked", [](std::mt19937_64&, size_t, size_t) { return -kInf; }},
+    {"two thirds masked", [](std::mt19937_64& r, size_t i, size_t n) { return 3 * i < 2 * n ? -kInf : normal(r); }},
+    {"masked, then low", [](std::mt19937_64& r, size_t i, size_t n) { return 3 * i < 2 * n ? -kInf : -1e4 + normal(r); }},
+    {"half masked", [](std::mt19937_64& r, size_t, size_t) { return r() % 2 ? -kInf : normal(r); }},
+    {"infinite", [](std::mt19937_64& r, size_t i, size_t n) { return i == n / 2 ? kInf : normal(r); }},
+    {"nan", [](std::mt19937_64& r, size_t i, size_t n) { return i == n / 2 ? std::nan("") : normal(r); }},
+    {"denormal", [](std::mt19937_64& r, size_t, size_t) { return 1e-310 * normal(r); }},
+    {"lowest", [](std::mt19937_64&, size_t, size_t) { return -1.7e308; }},
+    {"below -1e6", [](std::mt19937_64& r, size_t, size_t) { return -1e7 + normal(r); }},
+    {"zero", [](std::mt19937_64&, size_t, size_t) { return 0.0; }},
+    {"huge", [](std::mt19937_64& r, size_t, size_t) { return 1e200 * normal(r); }},
+    {"tiny", [](std::mt19937_64& r, size_t, size_t) { return 1e-200 * normal(r); }},
+};
+
+// How far a form may be from the exact value: 1e-9, or 20 times what the program as written is off, where that is right
+// to 1e-3 itself. Where it is not, anything goes but a crash.
+std::string compare(const Outputs& exact, const Outputs& written, const Outputs& got) {
+  for (size_t o = 0; o < exact.size(); ++o) {
+    if (exact[o].size() != got[o].size()) return "another number of elements";
+    double scale = 0;
+    for (double x : exact[o]) scale = std::isfinite(x) ? std::max(scale, std::abs(x)) : scale;
+    for (size_t i = 0; i < exact[o].size(); ++i) {
+      double e = exact[o][i], w = written[o][i], g = got[o][i];
+      if (std::isnan(e) || std::isnan(w)) continue;
+      if (!std::isfinite(e) || !std::isfinite(w)) {
+        if (e == w && g != e) return "got " + std::to_string(g) + " for " + std::to_string(e);
+        continue;
+      }
+      double size = std::max({std::abs(e), 1e-300}), off = std::abs(w - e);
+      if (off > 1e-3 * size && off > 1e-12 * scale) continue;
+      double allowed = std::max({1e-9 * size, 20 * off, 1e-14 * scale});
+      if (!(std::abs(g - e) <= allowed)) {
+        return "element " + std::to_string(i) + ": got " + std::to_string(g) + " for " + std::to_string(e) +
+               ", off by " + std::to_string(std::abs(g - e) / size);
+      }
+    }
+  }
+  return "";
+}
+
+void fill(Tensor& t, const Input& input, uint64_t seed) {
+  std::mt19937_64 r(seed);
+  size_t n = static_cast<size_t>(t.shape.back());
+  for (size_t i = 0; i < t.data.size(); ++i) t.data[i] = input.element(r, i % n, n);
+}
+
+// The first form that is wrong, or nothing.
+std::string first_failure(Derived& d, const Case& c, bool hostile) {
+  for (const Input& input : kInputs) {
+    d.draw(7);
+    for (const std::string& name : c.hostile) fill(d.tensor(name), input, 11);
+    Outputs exact = d.written(true), written = d.written(false);
+    auto check = [&](const std::string& form, const Outputs& got) {
+      std::string why = compare(exact, written, got);
+      return why.empty() ? why : std::string(c.name) + ", " + input.name + ", " + form + ": " + why;
+    };
+    for (int64_t tile : {int64_t{1}, int64_t{5}, d.extent}) {
+      std::string why = check("tile " + std::to_string(tile), d.serial(tile));
+      if (!why.empty()) return why;
+    }
+    if (d.derivation.passes.size() == 1) {
+      int64_t n = d.extent;
+      for (uint64_t order : {1, 2, 3}) {
+        std::string why = check("split", d.split({0, n / 5, n / 2, n / 2, n - 1, n}, order));
+        if (!why.empty()) return why;
+      }
+      std::string why = check("cascade", d.cascade(n / 3, 4));
+      if (!why.empty()) return why;
+    }
+    if (!hostile || c.hostile.empty()) break;
+  }
+  return "";
+}
+
+class Derive : public testing::TestWithParam<Case> {};
+
+TEST_P(Derive, EveryFormIsRight) {
+  const Case& c = GetParam();
+  Derived d({c.text, c.sizes, c.axis, {}});
+  ASSERT_EQ(d.error, "");
+  int live = 0;
+  for (const Accumulator& acc : d.derivation.passes.back().accumulators) live += acc.live;
+  EXPECT_EQ(d.derivation.passes.size(), static_cast<size_t>(c.passes)) << print(d.derivation, d.facts);
+  EXPECT_EQ(live, c.accumulators) << print(d.derivation, d.facts);
+  EXPECT_EQ(first_failure(d, c, true), "") << print(d.derivation, d.facts);
+  if (c.passes == 1) {
+    d.draw(3);
+    EXPECT_TRUE(d.identity_merges());
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Programs, Derive, testing::ValuesIn(cases()),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+// A rule that is switched off must be noticed by the suite above.
+int noticed(const Rules& rules) {
+  int count = 0;
+  for (const Case& c : cases()) {
+    Derived d({c.text, c.sizes, c.axis, rules});
+    if (!d.error.empty() || !first_failure(d, c, true).empty()) ++count;
+  }
+  return count;
+}
+
+TEST(DeriveMutations, EachIsCaught) {
+  Rules r;
+  r.rescale = false;
+  EXPECT_GE(noticed(r), 10) << "no rescaling";
+  r = {};
+  r.raw_old_gauge = false;
+  EXPECT_GE(noticed(r), 8) << "both gauges made finite";
+  r = {};
+  r.finite_gauge = false;
+  EXPECT_GE(noticed(r), 8) << "no -inf guard";
+  r = {};
+  r.binomials = false;
+  EXPECT_GE(noticed(r), 3) << "binomials dropped";
+  r = {};
+  r.first_moment = false;
+  EXPECT_GE(noticed(r), 0) << "first moment dropped";
+}
+
+TEST(Derive, ComparisonsOfAllPairsAreRejected) {
+  Derived d({"kernel f(x: T[N]) -> y: i64 { y = sum[n] (sum[j < N] (1 if x[j] > x[n] else 0)) * n }", {{"N", 9}}, "n", {}});
+  EXPECT_NE(d.error.find("for each n it reads x at every j"), std::string::npos) << d.error;
+}
+
+TEST(Derive, RemarksSayWhatWaitsAndWhy) {
+  Derived d({"kernel f(x: T[N]) -> y: T { y = sum[n] relu(x[n] - mean[n](x[n])) }", {{"N", 9}}, "n", {}});
+  ASSERT_EQ(d.error, "");
+  ASSERT_EQ(d.derivation.remarks.size(), 1u);
+  const std::string& m = d.derivation.remarks[0].message;
+  EXPECT_NE(m.find("bends where x crosses r"), std::string::npos) << m;
+  EXPECT_NE(m.find("waits for"), std::string::npos) << m;
+}
+
+}  // namespace
+}  // namespace quern::fuse
