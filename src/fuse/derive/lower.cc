@@ -31,6 +31,19 @@ namespace {
 
 constexpr double kStep = 8;  // of a stepped gauge, in powers of two
 
+// Beyond this an extremum has no bits left for steps (its last bit is worth more than a sixteenth of one power of two):
+// then it is taken off first, and steps are of what is left, 0.
+double largest_stepped(ScalarType type) { return type == ScalarType::f64 ? 0x1p48 : 0x1p20; }
+
+ExprPtr bias_of(Algebra& a, const ExprPtr& m) {
+  ExprPtr beyond = a.apply(Op::kGt, {a.apply(Op::kAbs, {m}), a.number(largest_stepped(m->type), m->type)});
+  return a.apply(Op::kFinite, {a.apply(Op::kAnchor, {a.select(beyond, m, a.number(0, m->type))})});
+}
+ExprPtr steps_of(Algebra& a, const ExprPtr& m) {
+  ExprPtr steps = a.mul(a.sub(m, bias_of(a, m)), a.number(std::numbers::log2e / kStep, m->type));
+  return a.mul(a.number(kStep, m->type), a.apply(Op::kCeil, {steps}));
+}
+
 double choose(int n, int k) {
   double out = 1;
   for (int i = 0; i < k; ++i) out = out * (n - i) / (i + 1);
@@ -68,7 +81,7 @@ class Combine {
   Combine(const Derivation& d, const Pass& pass, Namer& namer, const Algebra::Map& known, std::vector<ExprPtr> old,
           AxisSet parts, bool tile, tile::Block& block)
       : d_(d), a_(*d.algebra), p_(pass), namer_(namer), known_(known), old_(std::move(old)), parts_(parts), tile_(tile),
-        block_(block), next_(old_.size()), gauges_(pass.gauges.size()), moves_(pass.gauges.size()),
+        block_(block), next_(old_.size()), gauges_(pass.gauges.size()), biases_(pass.gauges.size()), moves_(pass.gauges.size()),
         centres_(pass.centres.size()), shifts_(pass.centres.size()) {}
 
   std::vector<ExprPtr> run() {
@@ -195,11 +208,11 @@ class Combine {
 
   // --- gauges and centres ---
   ExprPtr level_of(int gauge, const ExprPtr& extremum) {
-    const Gauge& g = p_.gauges[gauge];
-    if (!g.stepped) return extremum;
-    ScalarType t = extremum->type;
-    ExprPtr steps = a_.mul(extremum, number(std::numbers::log2e / kStep, t));
-    return a_.mul(number(kStep, t), a_.apply(Op::kCeil, {steps}));
+    return p_.gauges[gauge].stepped ? steps_of(a_, extremum) : extremum;
+  }
+  ExprPtr bias(int g) {
+    if (biases_[g]) return biases_[g];
+    return biases_[g] = let("bias", bias_of(a_, next_[p_.gauges[g].extremum]));
   }
   ExprPtr finite(const ExprPtr& e) { return a_.apply(Op::kFinite, {e}); }
   // The new gauge, finite; in powers of two if it is stepped.
@@ -222,6 +235,10 @@ class Combine {
     ExprPtr old = a_.apply(Op::kAnchor, {level_of(acc.gauge, old_[g.extremum])});
     if (!d_.rules.raw_old_gauge) old = finite(old);
     ExprPtr move = a_.sub(old, fresh);
+    if (g.stepped) {
+      ExprPtr moved = a_.sub(bias_of(a_, old_[g.extremum]), bias(acc.gauge));
+      move = a_.apply(Op::kFma, {moved, number(std::numbers::log2e, acc.type), move});
+    }
     if (acc.k != 1) move = a_.mul(number(acc.k, acc.type), move);
     return known[acc.k] = let("fade", exponential(g, move));
   }
@@ -356,6 +373,7 @@ class Combine {
     } else if (g.stepped) {
       ExprPtr low = gauge(acc.gauge);
       if (acc.k != 1) low = a_.mul(number(acc.k, t), low);
+      h = a_.sub(h, bias(acc.gauge));
       e = a_.apply(Op::kExp2, {a_.apply(Op::kFma, {h, number(acc.k * std::numbers::log2e, t), a_.neg(low)})});
     } else {
       e = a_.sub(h, gauge(acc.gauge));
@@ -395,7 +413,7 @@ class Combine {
   AxisSet parts_;
   bool tile_;
   tile::Block& block_;
-  std::vector<ExprPtr> next_, gauges_;
+  std::vector<ExprPtr> next_, gauges_, biases_;
   std::vector<std::map<double, ExprPtr>> moves_;
   std::vector<ExprPtr> centres_, shifts_;
   std::map<int, ExprPtr> offsets_;
@@ -416,9 +434,8 @@ Algebra::Map state_map(Algebra& a, const Pass& pass, const std::vector<ExprPtr>&
     if (!gauge.stepped || !state[gauge.extremum]) continue;
     const ExprPtr& m = state[gauge.extremum];
     const Accumulator& acc = pass.accumulators[gauge.extremum];
-    ExprPtr steps = a.apply(Op::kCeil, {a.mul(m, a.number(std::numbers::log2e / kStep, acc.type))});
-    ExprPtr powers = a.mul(a.number(kStep, acc.type), steps);
-    ExprPtr value = a.mul(a.apply(Op::kFinite, {powers}), a.number(std::numbers::ln2, acc.type));
+    ExprPtr powers = a.apply(Op::kFinite, {a.apply(Op::kAnchor, {steps_of(a, m)})});
+    ExprPtr value = a.apply(Op::kFma, {powers, a.number(std::numbers::ln2, acc.type), bias_of(a, m)});
     map[a.symbol(Symbols::kGauge, static_cast<int32_t>(g), acc.type, acc.axes).get()] = value;
   }
   return map;

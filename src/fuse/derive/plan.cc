@@ -216,7 +216,6 @@ class Planner {
       bool real = acc.type == ScalarType::f32 || acc.type == ScalarType::f64;
       if (!d_.rules.stepped_gauge || !acc.differences.empty() || !real) exact.insert(acc.gauge);
     }
-    for (Centre& c : out.centres) c.rho = with_running_count(c.rho, representer);
     std::vector<ExprPtr> results;
     for (const ExprPtr& o : outputs_) results.push_back(representer.resolve(o));
     for (;;) {
@@ -228,7 +227,7 @@ class Planner {
       } else {
         for (Answer& x : out.answers) x.value = f.plain(x.finish);
       }
-      survives_ = f.uncancelled;
+      survives_ = f.surviving;
       for (Centre& c : out.centres) c.stored = f.plain(c.rho);
       for (Accumulator& acc : out.accumulators) {
         if (acc.selected) acc.selected_stored = f.plain(acc.selected);
@@ -240,26 +239,6 @@ class Planner {
     for (size_t g = 0; g < out.gauges.size(); ++g) {
       out.gauges[g].stepped = !out.gauges[g].constant && exact.count(static_cast<int>(g)) == 0;
     }
-  }
-
-  // A static size of the streamed range in a centre is the running count.
-  ExprPtr with_running_count(const ExprPtr& rho, Representer& representer) {
-    if (!d_.rules.running_count) return rho;
-    double extent = 1;
-    for (AxisId x : a_.n.list()) {
-      auto size = intervals_.extent(x);
-      if (!size) return rho;
-      extent *= *size;
-    }
-    Algebra::Map map;
-    visit(rho, [&](const ExprPtr& e) {
-      if (e->op != Op::kDiv) return;
-      Interval below = intervals_(e->args[1]);
-      if (a_.class_of(e->args[1]) != 0 || below.lo != extent || below.hi != extent || extent < 2) return;
-      ExprPtr count = a_.cast(e->type, representer.count());
-      map[e.get()] = a_.div(e->args[0], count);
-    });
-    return map.empty() ? rho : a_.substitute(rho, map);
   }
 
   // What earlier passes hand on, and which accumulators are read at all.

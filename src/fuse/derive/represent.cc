@@ -19,6 +19,12 @@ double choose(int n, int k) {
   return out;
 }
 
+// A logarithm, or a choice of such.
+bool is_small(const ExprPtr& e) {
+  if (e->op == Op::kLog || is_number(e, 0)) return true;
+  return e->op == Op::kSelect && is_small(e->args[0]) && is_small(e->args[2]);
+}
+
 void push_new(std::vector<ExprPtr>& list, const ExprPtr& e) {
   if (std::find(list.begin(), list.end(), e) == list.end()) list.push_back(e);
 }
@@ -225,6 +231,22 @@ void Representer::drop_implied(std::vector<ExprPtr>& guards, const Exponent& h) 
   guards = kept;
 }
 
+// A centre as an expression. The divisor in it must be the *running* count: a part of 1 / N is 1 / count.
+ExprPtr Representer::about(const Poly& moving, ScalarType type) {
+  double extent = 1;
+  for (AxisId x : a_.n.list()) extent *= intervals_.extent(x).value_or(0);
+  ExprPtr out = a_.number(0, type);
+  for (Monomial m : moving) {
+    double whole = m.coefficient * extent;
+    bool share = rules.running_count && extent >= 2 && std::abs(m.coefficient) < 1 &&
+                 std::abs(whole - std::round(whole)) < 1e-9 * std::abs(whole);
+    if (share) m.coefficient = std::round(whole);
+    ExprPtr e = a_.expression({m}, type);
+    out = a_.add(out, share ? a_.div(e, a_.cast(type, count())) : e);
+  }
+  return out;
+}
+
 int Representer::centre(const std::vector<ExprPtr>& y, const ExprPtr& rho) {
   ScalarType type = y[0]->type;
   std::string id = fmt::format("{} {}", a_.age(a_.normal(separator_.added(y, type))), a_.age(a_.normal(rho)));
@@ -293,6 +315,9 @@ ExprPtr Representer::family(Accumulator acc) {
     if (--lower.differences[i].power == 0) lower.differences.erase(lower.differences.begin() + static_cast<long>(i));
     family(lower);
   }
+  bool counts = acc.op == Op::kSum && acc.weights.empty() && acc.divisors.empty() && !acc.exponent &&
+                acc.differences.empty() && !acc.key;
+  if (counts) acc.type = ScalarType::i64;
   return raw(find_or_make(std::move(acc)));
 }
 
@@ -373,9 +398,10 @@ Tried<ExprPtr> Representer::value(const Term& t, const ExprPtr& reduction, const
     Poly moving, rest;
     for (const Monomial& m : a_.poly(resolve(separator_.added(p.of.z, type)))) {
       bool slow = std::all_of(m.factors.begin(), m.factors.end(), [&](const ExprPtr& f) { return a_.class_of(f) == 0; });
-      bool small = m.factors.size() == 1 && (m.factors[0]->op == Op::kLog || m.factors[0]->op == Op::kSelect);
+      bool small = m.factors.size() == 1 && is_small(m.factors[0]);
       (slow || small ? rest : moving).push_back(m);
     }
+    ExprPtr centred = moving.empty() ? nullptr : about(moving, type);
     ExprPtr zr = a_.expression(rest, type);
     std::vector<Choice> list;
     for (int j = p.power; j >= 0; --j) {
@@ -389,7 +415,7 @@ Tried<ExprPtr> Representer::value(const Term& t, const ExprPtr& reduction, const
         }
         for (int i = 0; i < j; ++i) x.weights.push_back(separator_.added(p.of.y, type));
       } else if (j > 0) {
-        x.difference = {centre(p.of.y, a_.expression(moving, type)), j};
+        x.difference = {centre(p.of.y, centred), j};
       }
       list.push_back(std::move(x));
     }
@@ -406,8 +432,6 @@ Tried<ExprPtr> Representer::value(const Term& t, const ExprPtr& reduction, const
       }
       return;
     }
-    bool counts = acc.weights.empty() && acc.divisors.empty() && !acc.exponent && acc.differences.empty() && !acc.key;
-    if (counts) acc.type = ScalarType::i64;
     ExprPtr sum = a_.cast(type, family(std::move(acc)));
     ExprPtr product = a_.mul(factor, sum);
     if (!t.extra.empty()) product = a_.reduce(Op::kSum, t.extra, product);

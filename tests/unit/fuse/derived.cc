@@ -59,8 +59,6 @@ Derived::Derived(const Program& program) {
   namer_ = std::make_unique<Namer>(names_);
   lowered = lower_derivation(derivation, *namer_);
   draw(1);
-  Evaluator<double> ranges(world_);
-  extent = ranges.range(streamed).second;
 }
 
 Tensor& Derived::tensor(const std::string& name) {
@@ -80,6 +78,8 @@ void Derived::draw(uint64_t seed) {
       x = kind(type) == Kind::kReal ? normal(random) : static_cast<double>(static_cast<int64_t>(random() % top));
     }
   }
+  Evaluator<double> ranges(world_);
+  extent = ranges.range(streamed).second;
 }
 
 Outputs Derived::written(bool exact) {

@@ -12,7 +12,7 @@ std::vector<Case> cases() {
   const char* sv = "kernel f(s: T[M, N], v: T[N, E]) -> o: T[M, E] { ";
   return {
       {"SoftmaxV", std::string(sv) + "o[m, e] = sum[n] softmax[n](s[m, n]) * v[n, e] }", mne, "n", 1, 3, {"s"}},
-      {"RawSoftmaxV", std::string(sv) + "o[m, e] = (sum[n] exp(s[m, n]) * v[n, e]) / (sum[n] exp(s[m, n])) }", mne, "n", 1, 3, {"s"}},
+      {"RawSoftmaxV", std::string(sv) + "o[m, e] = (sum[n] exp(s[m, n]) * v[n, e]) / (sum[n] exp(s[m, n])) }", mne, "n", 1, 3, {"s"}, true},
       {"CausalGrouped",
        "kernel f(q: T[B, H, M, D], k: T[B, G, N, D], v: T[B, G, N, E]) -> o: T[B, H, M, E] {\n"
        "  s[b, h, m, n] = sum[d] q[b, h, m, d] * k[b, h // (H // G), n, d] / sqrt(D)\n"
@@ -40,14 +40,14 @@ std::vector<Case> cases() {
       {"RawSink",
        "kernel f(s: T[M, N], v: T[N, E], sink: T[M]) -> o: T[M, E] {\n"
        "  o[m, e] = (sum[n] exp(s[m, n]) * v[n, e]) / (exp(sink[m]) + sum[n] exp(s[m, n])) }",
-       mne, "n", 1, 3, {"s"}},
+       mne, "n", 1, 3, {"s"}, true},
       {"Differential",
        "kernel f(s: T[M, N], t: T[M, N], v: T[N, E], w: T) -> o: T[M, E] {\n"
        "  o[m, e] = sum[n] (softmax[n](s[m, n]) - w * softmax[n](t[m, n])) * v[n, e] }",
        mne, "n", 1, 6, {"s", "t"}},
       {"Ragged",
        "kernel f(s: T[M, N], v: T[M, N, E], len: i32[M]) -> o: T[M, E] {\n"
-       "  t[m, n < len[m]] = s[m, n]\n  o[m, e] = sum[n] softmax[n](t[m, n]) * v[m, n, e] }",
+       "  t[m, n < len[m]] = s[m, n]\n  p[m, n] = softmax[n](t[m, n])\n  o[m, e] = sum[n] p[m, n] * v[m, n, e] }",
        mne, "n", 1, 3, {}},
       {"WithLse",
        "kernel f(s: T[M, N], v: T[N, E]) -> (o: T[M, E], lse: T[M]) {\n"
@@ -60,7 +60,7 @@ std::vector<Case> cases() {
       {"SoftmaxRmsV",
        std::string(sv) + "p[m, n] = softmax[n](s[m, n])\n  o[m, e] = sum[n] rmsnorm[n](p[m, n], 0.001) * v[n, e] }", mne, "n", 1, 4, {"s"}},
       {"LogSumExp", over("logsumexp[n](x[n])"), n, "n", 1, 2, {"x"}},
-      {"RawLogSumExp", over("log(sum[n] exp(x[n]))"), n, "n", 1, 2, {"x"}},
+      {"RawLogSumExp", over("log(sum[n] exp(x[n]))"), n, "n", 1, 2, {"x"}, true},
       {"CrossEntropy",
        "kernel f(x: T[M, N], target: i32[M]) -> loss: T[M] {\n"
        "  lse[m] = logsumexp[n](x[m, n])\n  loss[m] = 0.9 * (lse[m] - x[m, target[m]]) + 0.1 * (lse[m] - mean[n](x[m, n])) }",
