@@ -98,7 +98,7 @@ bool Algebra::is_answer(const ExprPtr& e) const {
 }
 
 void Algebra::finish(const ExprPtr& reduction) {
-  finished.insert(reduction.get());
+  if (finished.insert(reduction.get()).second) results.push_back(reduction);
   class_.clear();
 }
 

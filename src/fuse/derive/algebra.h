@@ -50,6 +50,7 @@ class Algebra {
 
   const AxisSet n;                            // the streamed axes
   std::unordered_set<const Expr*> finished;   // reductions over n that earlier passes have computed
+  std::vector<ExprPtr> results;               // the same, in order
   void finish(const ExprPtr& reduction);      // adds to `finished`
 
   // Interns a whole tree; reductions over more than n are split into one over n of one over the rest.

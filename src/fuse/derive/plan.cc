@@ -218,6 +218,15 @@ class Planner {
     }
     std::vector<ExprPtr> results;
     for (const ExprPtr& o : outputs_) results.push_back(representer.resolve(o));
+    // A centre that follows an extremum takes it whole: steps beside it would cost its last bits.
+    for (const Centre& c : out.centres) {
+      visit(c.rho, [&](const ExprPtr& e) {
+        auto raw = symbol_index(e, Symbols::kRaw);
+        for (size_t g = 0; raw && g < out.gauges.size(); ++g) {
+          if (!out.gauges[g].constant && out.gauges[g].extremum == *raw) exact.insert(static_cast<int>(g));
+        }
+      });
+    }
     for (;;) {
       Finisher f(a_, intervals_, representer, out, d_.rules, exact);
       d_.outputs.clear();

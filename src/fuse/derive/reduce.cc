@@ -38,7 +38,13 @@ ExprPtr Reducer::result_condition(const ExprPtr& body) {
   std::unordered_set<const Expr*> seen;
   std::function<void(const ExprPtr&)> look = [&](const ExprPtr& e) {
     if (!e || found || a_.is_answer(e) || !seen.insert(e.get()).second) return;
-    if ((a_.class_of(e) & kResult) == 0) return;
+    if (e->op == Op::kSelect && a_.class_of(e->args[1]) == 0 && (a_.class_of(e) & kElement) != 0 && is_real(e) &&
+        (is_number(e->args[0], 0) || is_number(e->args[2], 0))) {
+      // Of what is known: nothing is computed twice, since one side is 0.
+      found = e->args[1];
+      return;
+    }
+    if ((a_.class_of(e) & kResult) == 0 && row(*e).family != Family::arithmetic && e->op != Op::kNeg) return;
     if (e->op == Op::kSelect && a_.class_of(e) == (kElement | kResult)) {
       std::function<void(const ExprPtr&)> inside = [&](const ExprPtr& c) {
         if (found || (a_.class_of(c) & kResult) == 0) return;

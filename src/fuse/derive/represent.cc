@@ -175,6 +175,19 @@ Representer::Exponent Representer::exponent(const Element& e, bool lost) {
       out.written = m.weights[0];
       out.mask = mask;
     }
+    // An extremum of an earlier pass that the source takes off already: h never exceeds 0.
+    for (const ExprPtr& r : a_.results) {
+      if (lost || (r->op != Op::kMax && r->op != Op::kMin)) continue;
+      std::vector<ExprPtr> mask;
+      Poly own = a_.poly(strip(r->args[0], mask)), pv = varying(own);
+      if (pv.size() != hv.size() || pv.empty()) continue;
+      double k = hv[0].coefficient / pv[0].coefficient;
+      Poly rest = varying(a_.sum(h, a_.scaled(own, -k)));
+      bool off = std::any_of(h.begin(), h.end(), [&](const Monomial& m) {
+        return m.coefficient == -k && m.factors == std::vector<ExprPtr>{r};
+      });
+      if (rest.empty() && off && (r->op == Op::kMax) == (k > 0) && gauge.extremum < 0) return out;
+    }
     if (gauge.extremum < 0) {
       const Expr* form = a_.normal(out.clean).get();
       if (!lost && plain_.count(form) != 0) return out;

@@ -65,7 +65,7 @@ std::string compare(const Outputs& exact, const Outputs& written, const Outputs&
       double size = std::max({std::abs(e), 1e-300}), off = std::abs(w - e);
       if (!std::isfinite(g) && infinite) continue;  // no value
       if (off > 1e-3 * size && off > 1e-12 * scale) continue;
-      double allowed = std::max({1e-9 * size, 20 * off, 1e-14 * scale});
+      double allowed = std::max({1e-9 * size, 20 * off, 1e-14 * scale, 1e-15});
       if (!(std::abs(g - e) <= allowed)) {
         return "element " + std::to_string(i) + ": got " + std::to_string(g) + " for " + std::to_string(e) +
                ", off by " + std::to_string(std::abs(g - e) / size);
@@ -89,7 +89,7 @@ std::string first_failure(Derived& d, const Case& c, bool hostile) {
     for (const std::string& name : c.hostile) fill(d.tensor(name), input, seed++);
     Outputs exact = d.written(true), written = d.written(false);
     auto check = [&](const std::string& form, const Outputs& got) {
-      std::string why = compare(exact, written, got, c.raw, input.name == std::string("infinite"));
+      std::string why = compare(exact, written, got, c.raw, input.name == std::string("infinite") || input.name == std::string("nan"));
       return why.empty() ? why : std::string(c.name) + ", " + input.name + ", " + form + ": " + why;
     };
     for (int64_t tile : {int64_t{1}, int64_t{5}, d.extent}) {
