@@ -109,7 +109,7 @@ class Arguments {
     return whole(name, static_cast<int64_t>(value));
   }
   // Where a result is to be written, besides Outcome::outputs; for an inout tensor also where it is read, unless
-  // `tensor` says otherwise. It may overlap no parameter (but its own) and no other output: E708.
+  // `tensor` says otherwise. It may overlap no parameter (but its own), no other output, and not itself: E708.
   Arguments& output(std::string_view name, const View& view);
   template <class E>
   Arguments& output(std::string_view name, std::span<E> data, const std::vector<int64_t>& shape) {

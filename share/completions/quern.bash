@@ -99,9 +99,9 @@ _quern() {
         run)
             if [[ -z $target ]]; then
                 _quern_files "$word" 1
-            elif [[ $word == *=* ]]; then
-                local prefix=
-                [[ $COMP_WORDBREAKS != *=* ]] && prefix=${word%%=*}=
+            else
+                local prefix=  # a bare word is an archive
+                [[ $word == *=* && $COMP_WORDBREAKS != *=* ]] && prefix=${word%%=*}=
                 local path
                 while IFS= read -r path; do
                     if [[ -d $path ]]; then

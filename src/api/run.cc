@@ -52,7 +52,11 @@ std::string text(const ArgumentsState::Number& n) {
 // The bits of a scalar; nullopt if its type can't hold it. Reals are rounded.
 std::optional<uint64_t> encode(ScalarType type, const ArgumentsState::Number& n) {
   const auto* whole = std::get_if<int64_t>(&n);
-  if (kind(type) == Kind::kReal) return encode_real(type, whole ? static_cast<double>(*whole) : std::get<double>(n));
+  if (kind(type) == Kind::kReal) {
+    double real = whole ? static_cast<double>(*whole) : std::get<double>(n);
+    if (std::isfinite(real) && std::isinf(round_to(type, real))) return std::nullopt;
+    return encode_real(type, real);
+  }
   int64_t value = 0;
   if (whole) {
     value = *whole;
@@ -70,7 +74,6 @@ void advise(Diagnostics& errors) {
   for (Diagnostic& d : errors) {
     if (d.code == Code::E701)
       d.remedy = "arguments.dimension(\"" + d.message.substr(0, d.message.find(' ')) + "\", ...)";
-    if (d.code == Code::E709) d.remedy = "convert the array, or choose the type with arguments.type(...)";
     if (d.code == Code::E717) d.remedy = "leave the dimension out, or give an array of that size";
   }
 }
@@ -265,7 +268,13 @@ class Runner {
       errors_.push_back(std::move(d));
       return std::nullopt;
     }
-    return look(tensor, {v.data, v.type, v.shape, v.strides}, out.elements);
+    auto memory = look(tensor, {v.data, v.type, v.shape, v.strides}, out.elements);
+    if (memory && internal::overlaps_itself(*memory)) {
+      report(Code::E708, tensor.span, {{"y", x}, {"x", "itself"}});
+      errors_.back().remedy = "give strides that keep its elements apart";
+      return std::nullopt;
+    }
+    return memory;
   }
 
   // What is written may be read or written under no other name; an inout tensor's own memory only as it is read.

@@ -1,8 +1,10 @@
 #include "api/views.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <utility>
 
 namespace quern::internal {
 namespace {
@@ -102,6 +104,31 @@ bool overlap(const Strided& a, const Strided& b) {
   bytes(a, [&](size_t k) { touched[k] = true; });
   bool found = false;
   bytes(b, [&](size_t k) { found |= touched[k]; });
+  return found;
+}
+
+bool overlaps_itself(const Strided& v) {
+  if (elements(v.shape) < 2) return false;
+  // Almost all views nest: each stride steps over all that the smaller ones reach.
+  std::vector<std::pair<int64_t, int64_t>> axes;  // stride, size
+  for (size_t d = 0; d < v.shape.size(); ++d) {
+    if (v.shape[d] > 1) axes.emplace_back(std::abs(v.strides[d]), v.shape[d]);
+  }
+  std::ranges::sort(axes);
+  if (axes.front().first == 0) return true;
+  int64_t reach = 0;
+  bool nested = true;
+  for (auto [stride, size] : axes) {
+    nested &= stride > reach;
+    reach += stride * (size - 1);
+  }
+  if (nested) return false;
+  std::vector<bool> touched(static_cast<size_t>(reach) + 1 + static_cast<size_t>(v.first));
+  bool found = false;
+  each(v, [&](int64_t offset) {
+    found |= touched[static_cast<size_t>(offset)];
+    touched[static_cast<size_t>(offset)] = true;
+  });
   return found;
 }
 

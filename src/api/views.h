@@ -35,4 +35,7 @@ void scatter(const Strided& view, const std::byte* data);
 // Is there a byte that both touch? Exact: columns of one matrix don't overlap.
 bool overlap(const Strided& a, const Strided& b);
 
+// Do two elements of the view share memory?
+bool overlaps_itself(const Strided& view);
+
 }  // namespace quern::internal

@@ -59,7 +59,9 @@ Result<Array> make(ScalarType type, std::vector<int64_t> shape, std::string_view
     }
   }
   if (shape.size() > kMaxRank) {
-    return refuse(fmt::format("{} dimensions", shape.size()), std::to_string(kMaxRank));
+    auto refused = refuse(fmt::format("{} dimensions", shape.size()), std::to_string(kMaxRank));
+    refused.error()[0].remedy = "fewer dimensions";
+    return refused;
   }
   if (is_packed(type) && (shape.empty() || shape.back() % 2 != 0)) {
     std::string found = shape.empty() ? "none" : std::to_string(shape.back());

@@ -17,7 +17,7 @@ namespace quern::array {
 // half the last dimension, any 8- or 16-bit type from the V1 and V2 that ml_dtypes arrays are saved as.
 //
 // E720 unreadable, E721 not .npy, E722 truncated, E723 column-major, E724 big-endian, E725 a type the notation lacks,
-// E726 a shape that needs more than 63 bits or is negative, E727 not the wanted type, E728 bytes after the data or more
+// E726 a shape that needs more than 63 bits, E727 not the wanted type, E728 bytes after the data or more
 // than kMaxRank dimensions.
 Result<Array> read_npy(const std::string& path, std::optional<ScalarType> as = std::nullopt);
 

@@ -136,7 +136,8 @@ class DictParser {
         return error("'shape' holds something that is not a whole number");
       int64_t value = 0;
       auto parsed = std::from_chars(text_.data() + first, text_.data() + last, value);
-      if (negative || parsed.ec != std::errc()) out.shape_fits = false;
+      if (negative) return error("'shape' holds a negative number");
+      if (parsed.ec != std::errc()) out.shape_fits = false;
       out.shape.push_back(value);
       at_ = last;
       if (at_ < text_.size() && text_[at_] == 'L') ++at_;  // Python 2 wrote long integers so

@@ -21,7 +21,7 @@ struct NpyHeader {
   bool fortran = false;
   std::vector<int64_t> shape;  // as the file says, before 4-bit types are unpacked
   std::string shape_literal;   // as written
-  bool shape_fits = true;      // no dimension is negative or needs more than 63 bits
+  bool shape_fits = true;      // no dimension needs more than 63 bits
 };
 
 // What an array of the file is, all told.

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -179,6 +180,17 @@ inline Int wrapped(ScalarType type, Int a) {
   bool stays = a.e == 0 || (static_cast<double>(v) - a.e >= static_cast<double>(least_int(type)) &&
                             static_cast<double>(v) + a.e <= static_cast<double>(greatest_int(type)));
   return {v, stays ? a.e : kInfinity};
+}
+
+// A 64-bit integer as a double that rounds once more like the integer itself: where it isn't exact, to odd.
+inline Real whole_value(Int a, ScalarType to) {
+  auto v = static_cast<double>(a.v);
+  bool exact = v < 0x1p63 && static_cast<int64_t>(v) == a.v;
+  if (exact || to == ScalarType::f64) return {v, a.e};
+  auto bits = std::bit_cast<uint64_t>(v);
+  bool larger = v >= 0x1p63 || static_cast<int64_t>(v) > a.v;
+  if (larger == (v > 0)) bits -= 1;  // toward zero
+  return {std::bit_cast<double>(bits | 1), a.e};
 }
 
 }  // namespace quern

@@ -72,7 +72,13 @@ class Reader {
   }
 
  private:
-  void fault(Diagnostics more) { std::ranges::move(more, std::back_inserter(errors_)); }
+  // What is wrong with an archive is said once, however many of its arrays were asked for.
+  void fault(Diagnostics more) {
+    for (Diagnostic& d : more) {
+      auto same = [&](const Diagnostic& e) { return e.code == d.code && e.message == d.message; };
+      if (std::ranges::none_of(errors_, same)) errors_.push_back(std::move(d));
+    }
+  }
 
   void assignment(const std::string& name, const std::string& value, const std::string& word) {
     const expr::Tensor* tensor = program_.find_tensor(Symbol(name));
@@ -126,9 +132,10 @@ class Reader {
     return request_.default_type;
   }
 
-  Result<array::Array> read(const expr::Tensor& t, const Place& place) const {
+  Result<array::Array> read(const expr::Tensor& t, const Place& place) const { return read(t, place, known_type(t)); }
+
+  Result<array::Array> read(const expr::Tensor& t, const Place& place, std::optional<ScalarType> as) const {
     // Types that NumPy has are read as they are, so that a wrong one is E709, which names the parameter.
-    std::optional<ScalarType> as = known_type(t);
     if (as && !row(*as).npy.empty()) as.reset();
     bool implied = is_archive(place.path) && place.member.empty();
     return array::read_array(place.path, implied ? t.name.str() : place.member, as);
@@ -216,9 +223,12 @@ class Reader {
         out_[tensor->name] = {*std::move(array), Argument::kFile, place.text()};
         continue;
       }
-      if (!known)
-        array.error()[0].remedy =
-            "if it holds raw bits, say of which type: --type " + tensor->type.variable.str() + "=bf16";
+      for (ScalarType raw : {ScalarType::bf16, ScalarType::f8e4m3}) {
+        if (known || !read(*tensor, place, raw)) continue;
+        array.error()[0].remedy = fmt::format("if it holds raw bits, say of which type: --type {}={}",
+                                              tensor->type.variable.str(), name(raw));
+        break;
+      }
       fault(std::move(array.error()));
     }
   }

@@ -114,8 +114,8 @@ std::string summary_text(const array::Array& array, const ArraySummary& s) {
   if (s.elements == 0) return "no elements";
   std::string text;
   if (s.min_at >= 0) {
-    text = fmt::format("min {}, max {}, mean {:.6g}", element_text(array, s.min_at), element_text(array, s.max_at),
-                       s.mean);
+    text = fmt::format("min {}, max {}, mean {}", element_text(array, s.min_at), element_text(array, s.max_at),
+                       real_text(s.mean));
   }
   if (s.nans) text += fmt::format("{}{} nan", text.empty() ? "" : ", ", s.nans);
   return text;

@@ -62,7 +62,7 @@ std::string check_text(const CheckedUnit& unit, bool verbose) {
   std::string out;
   for (const CheckedUnit::Entry& e : unit.kernels) {
     std::string what = e.refused                                                 ? "refused"
-                       : e.proofs.subscripts.empty() && !e.proofs.errors.empty() ? "these sizes don't fit"
+                       : e.proofs.subscripts.empty() && !e.proofs.errors.empty() ? "these sizes or types don't fit"
                                                                                  : summary(e.proofs);
     out += fmt::format("{}:{}: {}\n", unit.file, e.kernel->name.str(), what);
     if (verbose) out += details(e.proofs);

@@ -90,7 +90,8 @@ Texts option_names(const CLI::App& app) {
 }
 
 Diagnostic suggest(Diagnostic d, const std::string& word, const Texts& known) {
-  if (auto near = nearest(word, known)) d.remedy = "did you mean `" + *near + "`?";
+  bool letter = word.size() <= 2;  // any other letter would be near
+  if (auto near = letter ? std::nullopt : nearest(word, known)) d.remedy = "did you mean `" + *near + "`?";
   return d;
 }
 

@@ -8,8 +8,9 @@ namespace {
 using Sizes = std::vector<int64_t>;
 
 // Powers of two rise or fall along the list of dimensions: each divides all larger ones. What the caller gives stands
-// first in the list and is often a block size; `given`, the largest that is, divides the first ones.
-std::vector<Sizes> families(size_t count, int64_t given) {
+// first in the list and is often a block size: if one is free, rising comes first, so that blocks are not empty.
+// `given`, the largest size that is given, divides the first ones.
+std::vector<Sizes> families(size_t count, int64_t given, bool rising_first) {
   constexpr int64_t kPrimes[] = {3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41};
   constexpr size_t kSteps = 12;  // longer lists repeat, so that products stay small
   std::vector<Sizes> out;
@@ -17,6 +18,7 @@ std::vector<Sizes> families(size_t count, int64_t given) {
     Sizes sizes;
     for (size_t i = 0; i < count; ++i) sizes.push_back(value(i % kSteps));
     Sizes falling(sizes.rbegin(), sizes.rend());
+    if (rising_first) std::swap(sizes, falling);
     if (falling != sizes) out.push_back(std::move(falling));
     out.push_back(std::move(sizes));
   };
@@ -36,8 +38,11 @@ std::vector<Sample> samples(const expr::Program& program, const expr::Request& r
   constexpr int kTries = 2000;
   constexpr int64_t kSizes[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 256, 512};
   std::vector<Symbol> free;
+  bool block = false;  // of the caller's choice
   for (const expr::Dimension& d : program.dimensions) {
-    if (!request.dimensions.contains(d.name)) free.push_back(d.name);
+    if (request.dimensions.contains(d.name)) continue;
+    free.push_back(d.name);
+    block |= d.given;
   }
   int64_t given = 1;
   constexpr int64_t kLargest = 1 << 20;  // larger ones would only overflow
@@ -57,7 +62,7 @@ std::vector<Sample> samples(const expr::Program& program, const expr::Request& r
     sample.binding = *std::move(bound);
     out.push_back(std::move(sample));
   };
-  for (const Sizes& sizes : families(free.size(), given)) {
+  for (const Sizes& sizes : families(free.size(), given, block)) {
     if (out.size() < limit) attempt(sizes);
   }
   // No family fits, or few do: look around, with numbers from a linear congruence (Numerical Recipes' constants).

@@ -4,6 +4,7 @@
 
 #include <cctype>
 #include <charconv>
+#include <cmath>
 #include <cstdlib>
 #include <limits>
 #include <optional>
@@ -32,6 +33,17 @@ std::optional<double> real(const std::string& text) {
   return value;
 }
 
+// strtod makes inf of 1e999 too.
+bool says_infinity(const std::string& text) { return text.find_first_of("nN") != std::string::npos; }
+
+std::string what_fits(ScalarType type) {
+  switch (kind(type)) {
+    case Kind::kReal: return fmt::format("a number of at most {:.6g}, inf or nan", largest(type));
+    case Kind::kBool: return "true or false";
+    default: return fmt::format("a whole number from {} to {}", least_int(type), greatest_int(type));
+  }
+}
+
 }  // namespace
 
 bool is_number(const std::string& text) { return whole(text) || real(text); }
@@ -39,13 +51,14 @@ bool is_number(const std::string& text) { return whole(text) || real(text); }
 Result<array::Array> scalar_from_text(const expr::Tensor& tensor, ScalarType type, const std::string& text) {
   auto refuse = [&] {
     return fail(diagnose(Code::E714, tensor.span,
-                         {{"x", tensor.name.str()}, {"t", std::string(name(type))}, {"v", "'" + text + "'"}}));
+                         {{"x", tensor.name.str()}, {"t", std::string(name(type))}, {"v", "'" + text + "'"}})
+                    .with_remedy(what_fits(type)));
   };
   auto out = array::make(type, {}, tensor.name.str());
   if (!out) return out;
   if (kind(type) == Kind::kReal) {
     auto value = real(text);
-    if (!value) return refuse();
+    if (!value || (std::isinf(round_to(type, *value)) && !says_infinity(text))) return refuse();
     array::set_real(*out, 0, *value);
     return out;
   }
@@ -81,9 +94,11 @@ Result<array::Array> scalar_from_default(const expr::Tensor& tensor, ScalarType 
   }
 }
 
+std::string real_text(double value) { return std::isnan(value) ? "nan" : fmt::format("{:.6g}", value); }
+
 std::string element_text(const array::Array& array, int64_t index) {
   switch (kind(array.type)) {
-    case Kind::kReal: return fmt::format("{:.6g}", array::real_at(array, index));
+    case Kind::kReal: return real_text(array::real_at(array, index));
     case Kind::kBool: return array::int_at(array, index) ? "true" : "false";
     default: return fmt::format("{}", array::int_at(array, index));
   }

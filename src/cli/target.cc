@@ -1,5 +1,8 @@
 #include "cli/target.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <filesystem>
 
@@ -48,6 +51,11 @@ Target parse_target(const std::string& text) {
 
 Result<SourcePtr> read_target(const std::string& file) {
   if (file != "-") return read_source(file);
+  if (::fcntl(STDIN_FILENO, F_GETFD) < 0) {
+    Diagnostic d = diagnose(Code::E117, {});
+    d.message = "can't read standard input: it is closed";
+    return fail(std::move(d));
+  }
   auto source = read_source("/dev/stdin");
   if (source) return Source::make("-", std::string((*source)->text()));
   for (Diagnostic& d : source.error()) {

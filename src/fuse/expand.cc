@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "expr/print.h"
 #include "fuse/expand/expander.h"
@@ -224,6 +225,7 @@ void Expander::define(const expr::Update& u) {
       if (s.op != expr::Op::kIndex || s.id != b.id || (bound.limit >= 0 && size >= bound.limit)) continue;
       bound = {size, tensor.name, true};
     }
+    check_ends(b, path, bound);
     Ranged r = enter(b, path, taken, bound);
     taken |= AxisSet::of(r.axis);
     d.axes.push_back(r.axis);
@@ -247,6 +249,14 @@ void Expander::define(const expr::Update& u) {
   }
   d.store.value = in(tile::cast(type, v));
   if (when->op != tile::Op::kBoolean || !when->integer) d.store.when = when;
+  if (cuts_ && !options_.trust) {
+    if (u.filter) collect(u.filter, path);
+    for (const NodePtr& s : u.subscripts) collect(s, path);
+    collect(u.value, path);
+  }
+  d.checks = std::exchange(checks_, {});
+  looked_at_.clear();
+  collected_.clear();
   graph_.definitions.push_back(std::move(d));
   env_.clear();
 }

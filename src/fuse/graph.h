@@ -14,9 +14,10 @@ namespace quern::fuse {
 
 // One update of the notation.
 struct Definition {
-  std::vector<tile::AxisId> axes;  // of its instances, as written
-  tile::Store store;               // parameter, subscripts, value (of the parameter's type), when, add, checks
-  bool total = false;              // writes every element, each once, at plain axes
+  std::vector<tile::AxisId> axes;     // of its instances, as written
+  tile::Store store;                  // parameter, subscripts, value (of the parameter's type), when, add, checks
+  std::vector<tile::ExprPtr> checks;  // of ranges by data, evaluated for what they report
+  bool total = false;                 // writes every element, each once, at plain axes
   // Definitions that read a result come after those that write it: a later step. Within a step all reads come before
   // all writes.
   int step = 0;

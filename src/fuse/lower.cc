@@ -33,6 +33,7 @@ class KernelWriter {
       count(d->store.value);
       if (d->store.when) count(d->store.when);
       for (const ExprPtr& s : d->store.subscripts) count(s);
+      for (const ExprPtr& c : d->checks) count(c);
     }
     std::vector<tile::Store> stores;
     for (const Definition* d : definitions) {
@@ -42,6 +43,9 @@ class KernelWriter {
       s.value = emit(s.value);
       s.atomic = s.add;
       stores.push_back(std::move(s));
+    }
+    for (const Definition* d : definitions) {
+      for (const ExprPtr& c : d->checks) named(emit(c));
     }
     // Everything is read before anything is written.
     for (tile::Store& s : stores) kernel_.body.push_back({std::move(s)});

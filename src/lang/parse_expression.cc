@@ -289,6 +289,10 @@ std::vector<expr::Binder> Parser::binders() {
   do {
     out.push_back(binder());
   } while (accept_sign(","));
+  const Token& next = here();
+  if (!out.back().hi && (next.text == "in" || next.sign(":") || next.sign("="))) {  // as other languages write a range
+    expected("']'", "a bound is `n < hi` or `lo <= n < hi`");
+  }
   expect_close("]", open);
   return out;
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -34,6 +35,19 @@ TokenKind word_kind(std::string_view word) {
   }();
   auto found = kinds.find(word);
   return found == kinds.end() ? TokenKind::kLower : found->second;
+}
+
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+
+// The name of a character that doesn't show, or looks like a blank: pasted text brings them.
+std::optional<std::string> unseen_character(std::string_view c) {
+  if (c == kByteOrderMark) return "U+FEFF";
+  if (c == "\xC2\xA0") return "U+00A0";
+  if (c == "\xC2\xAD") return "U+00AD";
+  if (c.size() != 3 || !c.starts_with("\xE2\x80")) return std::nullopt;
+  int low = static_cast<unsigned char>(c[2]) - 0x80;  // U+2000 to U+203F: spaces, joiners, marks of direction
+  bool unseen = low <= 0x0F || (low >= 0x28 && low <= 0x2F);
+  return unseen ? std::optional(fmt::format("U+{:04X}", 0x2000 + low)) : std::nullopt;
 }
 
 // The binary operator or comparison that a sign is.
@@ -192,7 +206,9 @@ class Lexer {
     std::string_view c = text_.substr(at_, end - at_);
     auto code = static_cast<unsigned char>(c[0]);
     std::string shown = code < 32 || code == 127 ? fmt::format("\\x{:02x}", code) : std::string(c);
+    if (auto unseen = unseen_character(c)) shown = *unseen;
     auto d = diagnose(Code::E101, span(at_, end), {{"c", shown}});
+    if (c == kByteOrderMark) d.remedy = "save the file without a byte order mark";
     if (c == "!") d.remedy = "`!` is `not`; `!=` compares";
     if (c == ";") d.remedy = "a definition ends with its line";
     if (c == "?") d.remedy = "a condition is `a if c else b`";

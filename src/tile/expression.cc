@@ -1,3 +1,4 @@
+// Construction and comparison of expressions; types and axes follow from the rows.
 #include "tile/expression.h"
 
 #include <bit>

@@ -1,3 +1,4 @@
+// What things are called in the text: words of the grammar and doubles get a number.
 #include "tile/names.h"
 
 #include <algorithm>

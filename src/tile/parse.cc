@@ -1,3 +1,4 @@
+// Statements, kernels and programs. The first error ends the parse: this text comes from passes, or from tests.
 #include "tile/parse.h"
 
 #include <charconv>

@@ -1,3 +1,4 @@
+// A statement a line, two blanks a level; no line is broken.
 #include "tile/print.h"
 
 #include <fmt/format.h>

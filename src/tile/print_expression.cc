@@ -1,3 +1,4 @@
+// Expressions by precedence, with as few parentheses as the grammar allows.
 #include "tile/print_expression.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// One walk over the text; what no token begins with ends it.
 #include "tile/token.h"
 
 #include <fmt/format.h>

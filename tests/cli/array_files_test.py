@@ -1,5 +1,6 @@
 """Arrays that don't fit the kernel, or aren't arrays: each refused with its own message, and nothing is written."""
 
+import json
 import os
 import struct
 
@@ -45,13 +46,22 @@ class ArrayFiles(QuernCase):
     def test_type(self):
         self.write("x.npy", npy("<f8", [1], struct.pack("<d", 1)))
         self.refuse("error E709: x: expected f32, the argument is f64\n" + PLACE +
-                    "   = help: convert the array, or choose the type with --type\n")
+                    "   = help: convert the array to f32\n")
         self.write("m.qn", MATMUL)
         self.write("a.npy", floats([1, 1], 1))
         self.write("b.npy", npy("<f8", [1, 1], struct.pack("<d", 1)))
         code, _, err = self.quern("run", "m.qn", "a=a.npy", "b=b.npy")
         self.assertEqual(code, 2)
         self.assertIn("error E707: T is f32 from a and f64 from b\n", err)
+
+    def test_one_message_an_archive(self):
+        self.write("m.qn", MATMUL)
+        header = json.dumps({name: {"dtype": "F99", "shape": [1, 1], "data_offsets": [4 * at, 4 * at + 4]}
+                             for at, name in enumerate("ab")}).encode()
+        self.write("x.safetensors", struct.pack("<Q", len(header)) + header + bytes(8))
+        self.expect("run m.qn x.safetensors", 2, "",
+                    "error E725: 'x.safetensors:a' has elements of type F99, which the notation does not have\n"
+                    "   = help: convert it with a.astype(...)\n")
 
     def test_not_arrays(self):
         for name, content, code, text in (
@@ -62,7 +72,7 @@ class ArrayFiles(QuernCase):
                 ("x.npy", npy("<f4", [2, 2], bytes(16), fortran=True), "E723", "'x.npy' is in Fortran order"),
                 ("x.npy", npy("<f4", [3], bytes(8)), "E722", "'x.npy' is truncated: "),
                 ("x.npy", npy("<f4", [1 << 40, 1 << 40], bytes(8)), "E726", "'x.npy' has a shape that overflows"),
-                ("x.npy", npy("<f4", [-1], bytes(8)), "E726", "'x.npy' has a shape that overflows"),
+                ("x.npy", npy("<f4", [-1], bytes(8)), "E721", "'x.npy' is not a .npy file: 'shape' holds a negative"),
                 ("x.npz", b"PK", "E722", "'x.npz' is truncated: 22 bytes expected, 2 found"),
                 ("x.npz", b"PK" * 30, "E728", "'x.npz': its directory is missing"),
                 ("x.safetensors", bytes(8) * 3, "E721", "'x.safetensors' is not a "),
@@ -89,6 +99,15 @@ class ArrayFiles(QuernCase):
         self.expect("run s.qn x=x.npy", 2, "",
                     "error E725: 'x.npy' has elements of type <u2, which the notation does not have\n"
                     "   = help: if it holds raw bits, say of which type: --type T=bf16\n")
+        for descr, size in ("<c8", 8), ("|S2", 2), ("|O", 8), ("<M8[s]", 8):
+            self.write("x.npy", npy(descr, [1], bytes(size)))
+            self.expect("run s.qn x=x.npy", 2, "",
+                        f"error E725: 'x.npy' has elements of type {descr}, which the notation does not have\n"
+                        "   = help: convert it with a.astype(...)\n")
+        self.write("x.npy", npy("|V1", [2], bytes([0x38, 0xC0])))
+        self.expect("run s.qn x=x.npy", 2, "",
+                    "error E725: 'x.npy' has elements of type |V1, which the notation does not have\n"
+                    "   = help: if it holds raw bits, say of which type: --type T=f8e4m3\n")
         self.write("x.npy", npy("|u1", [2], bytes([0x38, 0xC0])))
         self.expect("run s.qn x=x.npy --type T=f8e4m3 -o y.npy")
         self.assertEqual(read_floats(self.folder / "y.npy"), [1, -2])

@@ -64,8 +64,18 @@ class Check(QuernCase):
     def test_sizes_that_do_not_fit(self):
         self.write("half.qn", "kernel half[K](x: f32[N, K / 2]) -> y: f32[N] {\n  y[n] = sum[k] x[n, k]\n}\n")
         code, out, err = self.quern("check", "half.qn", "--dim", "K=3", "--dim", "N=1")
-        self.assertEqual((code, out), (2, "half.qn:half: these sizes don't fit\n"))
+        self.assertEqual((code, out), (2, "half.qn:half: these sizes or types don't fit\n"))
         self.assertIn("error E706: x: K / 2 is not whole", err)
+
+    def test_types_that_do_not_fit(self):
+        self.write("m.qn", MATMUL)
+        code, out, err = self.quern("check", "m.qn", "--type", "T=i8")
+        self.assertEqual((code, out), (2, "m.qn:matmul: these sizes or types don't fit\n"))
+        self.assertIn("error E715: T is a type variable for real types, i8 is not real", err)
+
+    def test_the_sample_leaves_blocks_that_are_not_empty(self):
+        self.write("pool.qn", "kernel pool[S](x: f32[H]) -> y: f32[H // S] {\n  y[i] = max[r < S] x[i * S + r]\n}\n")
+        self.expect("check pool.qn", 0, "pool.qn:pool: 2 subscripts: 1 proved for all sizes, 1 proved at S = 2, H = 4\n")
 
     def test_several(self):
         self.write("a.qn", MATMUL)

@@ -72,10 +72,17 @@ class Run(QuernCase):
         self.assertIn("s: f32  inf\n", self.expect("run s.qn x=x.npy s=inf"))
         self.write("s.npy", floats([], 3))
         self.assertIn("s: f32  from s.npy\n", self.expect("run s.qn x=x.npy s=s.npy"))
-        for text in ("two", "", "1 ", "0x", "1,5"):
+        for text in ("two", "", "1 ", "0x", "1,5", "1e39", "-1e999"):
             code, _, err = self.quern("run", "s.qn", "x=x.npy", f"s={text}")
             self.assertEqual(code, 2)
             self.assertIn(f"error E714: s is a scalar of f32, the argument is '{text}'\n", err)
+            self.assertIn("   = help: a number of at most 3.40282e+38, inf or nan\n", err)
+
+    def test_nan_has_no_sign(self):
+        self.write("s.qn", SCALE)
+        self.write("x.npy", floats([3], float("inf"), float("-inf"), -float("nan")))
+        self.assertIn("y: f32[3]  min -inf, max inf, mean nan, 1 nan, bound 0\n  [ inf, -inf,  nan]\n",
+                      self.expect("run s.qn x=x.npy"))
 
     def test_whole_scalars(self):
         self.write("w.qn", "kernel w(k: u8, on: bool) -> y: i64 {\n  y = k if on else -1\n}\n")
@@ -84,6 +91,7 @@ class Run(QuernCase):
         for text in ("256", "-1", "1.0", "99999999999999999999"):
             self.assertIn(f"error E714: k is a scalar of u8, the argument is '{text}'",
                           self.quern("run", "w.qn", f"k={text}", "on=1")[2])
+        self.assertIn("   = help: a whole number from 0 to 255\n", self.quern("run", "w.qn", "k=256", "on=1")[2])
         self.assertIn("error E714: on is a scalar of bool, the argument is 'yes'", self.quern("run", "w.qn", "k=1", "on=yes")[2])
         self.assertEqual(self.quern("run", "w.qn")[2].count("error E703: argument "), 2)
 

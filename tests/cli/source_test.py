@@ -1,6 +1,7 @@
 """Files that are hostile, damaged or missing, and which kernel of a file is meant: the same for all commands."""
 
 import os
+import subprocess
 
 import quern_case
 from quern_case import GATHER, MATMUL, QuernCase
@@ -84,6 +85,11 @@ class Source(QuernCase):
     def test_standard_input(self):
         self.expect("check -", 0, "-:matmul: 6 subscripts: proved for all sizes\n", stdin=MATMUL)
         self.expect("emit --at expr -- -:matmul", 0, stdin=MATMUL)
+
+    def test_closed_standard_input(self):
+        done = subprocess.run(["sh", "-c", '"$0" format - <&-', quern_case.PROGRAM], capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertEqual(done.stderr, "error E117: can't read standard input: it is closed\n")
 
     def test_imports(self):
         self.write("lib/half.qn", "fn half(x) = x / 2\n")

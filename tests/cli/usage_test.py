@@ -50,6 +50,7 @@ class Usage(QuernCase):
         self.error("run a.qn --dmi M=3", "there is no option '--dmi'", "did you mean `--dim`?")
         self.error("--colr never list", "there is no option '--colr'", "did you mean `--color`?")
         self.error("check --jsn a.qn", "there is no option '--jsn'", "did you mean `--json`?")
+        self.error("-V", "there is no option '-V'", "see `quern --help`")
         self.error("run --hlep", "there is no option '--hlep'", "did you mean `--help`?")
         self.error("format --qqqqqqqqq a.qn", "there is no option '--qqqqqqqqq'", "see `quern format --help`")
         self.error("list --seed 3", "there is no option '--seed'", "see `quern list --help`")

@@ -10,7 +10,7 @@ trap 'rm -rf "$folder"' EXIT
 cd "$folder" || exit 1
 mkdir sub
 printf '# kernel hidden(\nkernel gemm(a: T[M]) -> b: T[M] {\n  b[m] = a[m]\n}\n\nkernel gelu_rows[W](a: T[M]) -> b: T[M] {\n}\n' >two.qn
-touch other.txt left.npy sub/one.qn
+touch other.txt left.npy weights.npz sub/one.qn
 
 passed=0
 failed=0
@@ -80,6 +80,8 @@ for breaks in $' \t\n"'"'"'><=;|&(:' $' \t\n"'"'"'><;|&('; do
     bash_case 'quern emit --at ' expr
     bash_case 'quern run none.qn:' ''
     bash_case 'quern run two.qn:gemm a=l' "${kept_name}left.npy"
+    bash_case 'quern run two.qn:gemm l' left.npy
+    bash_case 'quern run two.qn:gemm w' weights.npz
     bash_case 'quern run two.qn:gemm --type T=bf' "${kept_type}bf16"
     bash_case 'quern run two.qn --on ' interpreter
     bash_case 'quern run two.qn --d' --dim

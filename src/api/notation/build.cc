@@ -29,7 +29,7 @@ class Names {
     }
     std::string_view wanted = upper ? "upper" : "lower";
     if (tokens.tokens.size() != 2 || tokens.tokens[0].text.size() != name.str().size() || !tokens.comments.empty()) {
-      return report(diagnose(Code::E102, {}, {{"t", "a name for " + std::string(what)}, {"u", name.str()}})
+      return report(diagnose(Code::E102, {}, {{"t", "a name for " + std::string(what)}, {"u", "'" + name.str() + "'"}})
                         .with_remedy("a name has letters, digits and _"));
     }
     switch (tokens.tokens[0].kind) {

@@ -137,6 +137,7 @@ class Elaborator {
   bool update_left(const Definition& definition, const Tensor& tensor, Scope& scope, std::vector<Binder>& left,
                    std::vector<NodePtr>& subscripts, std::vector<Bound*>& bounds);
   bool kind_fits(std::string name, const ElementType& type, const NodePtr& value, Span span);
+  void default_fits(const ElementType& type, const NodePtr& value, Span span);
   Diagnostic defined_twice(const Definition& definition) const;
   std::string not_total(const Update& update, const std::vector<Bound*>& bounds) const;
 

@@ -1,5 +1,8 @@
 // The kernel's first line: parameters, results, types, and how each dimension gets its number.
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
 
 #include "expr/check/elaborator.h"
 #include "expr/dimension_form.h"
@@ -75,6 +78,25 @@ NodePtr Elaborator::dimension(const NodePtr& node, bool of_result) {
   }
 }
 
+// A caller's number that the scalar can't hold is refused, and so is the default.
+void Elaborator::default_fits(const ElementType& type, const NodePtr& value, Span span) {
+  if (type.variable) return;
+  bool negative = is(value, Op::kNeg);
+  const NodePtr& literal = negative ? value->args[0] : value;
+  std::string remedy;
+  if (quern::expr::kind(type) == Kind::kInt) {
+    int64_t number = negative ? -literal->integer : literal->integer;
+    if (number >= least_int(type.scalar) && number <= greatest_int(type.scalar)) return;
+    remedy = fmt::format("{} holds {} to {}", name(type.scalar), least_int(type.scalar), greatest_int(type.scalar));
+  } else {
+    if (!is(literal, Op::kReal) && !is(literal, Op::kInteger)) return;
+    double number = is(literal, Op::kReal) ? literal->real : static_cast<double>(literal->integer);
+    if (!std::isinf(round_to(type.scalar, number))) return;
+    remedy = fmt::format("{} holds at most {:.6g}, or inf", name(type.scalar), largest(type.scalar));
+  }
+  report(diagnose(Code::E115, span, {{"n", print(value)}}).with_remedy(std::move(remedy)));
+}
+
 void Elaborator::tensor(const Parameter& p, Role role) {
   Tensor t;
   t.name = p.name;
@@ -91,7 +113,8 @@ void Elaborator::tensor(const Parameter& p, Role role) {
       report(
           diagnose(Code::E102, p.value->span, {{"t", "','"}, {"u", "a default"}}).with_remedy("only scalars have one"));
     } else if (auto value = fold_constant(p.value, declarations_)) {
-      kind_fits(t.name.str(), t.type, *value, p.value->span);
+      bool fits = kind_fits(t.name.str(), t.type, *value, p.value->span);
+      if (fits && role != Role::kResult) default_fits(t.type, *value, p.value->span);
       t.value = *value;
     } else {
       for (Diagnostic& d : value.error()) report(std::move(d));

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 
 #include "base/philox.h"
 #include "expr/interpret/elementary.h"
@@ -17,6 +16,13 @@ namespace {
 
 constexpr size_t kFirstCache = 1u << 8;
 constexpr size_t kLargestCache = 1u << 21;
+
+// Nothing is read in it: its value is one of indices and sizes.
+bool from_sizes(const Node& node) {
+  auto plain = [](const NodePtr& n) { return !n || from_sizes(*n); };
+  return row(node.op).family != Family::read && std::ranges::all_of(node.args, plain) &&
+         std::ranges::all_of(node.binders, [&](const Binder& b) { return plain(b.lo) && plain(b.hi); });
+}
 
 // 8-bit and 16-bit formats by table: decoding bit by bit is slow.
 double decoded(ScalarType type, uint64_t bits) {
@@ -40,17 +46,6 @@ double decoded(ScalarType type, uint64_t bits) {
     }
     default: return decode_real(type, bits);
   }
-}
-
-// A 64-bit integer as a double that rounds once more like the integer itself: where it isn't exact, to odd.
-Real whole_value(Int a, ScalarType to) {
-  auto v = static_cast<double>(a.v);
-  bool exact = v < 0x1p63 && static_cast<int64_t>(v) == a.v;
-  if (exact || to == ScalarType::f64) return {v, a.e};
-  auto bits = std::bit_cast<uint64_t>(v);
-  bool larger = v >= 0x1p63 || static_cast<int64_t>(v) > a.v;
-  if (larger == (v > 0)) bits -= 1;  // toward zero
-  return {std::bit_cast<double>(bits | 1), a.e};
 }
 
 }  // namespace
@@ -555,7 +550,11 @@ void Evaluator::report(Code code, const Node& node, int axis, std::initializer_l
       code == Code::E801 || code == Code::E802
           ? (static_cast<size_t>(axis) < node.args.size() ? node.args[static_cast<size_t>(axis)]->span : node.span)
           : node.span;
-  findings_[key] = {order_, diagnose(code, span, arguments)};
+  Diagnostic finding = diagnose(code, span, arguments);
+  if (code == Code::E801 && axis >= 0 && from_sizes(*node.args[static_cast<size_t>(axis)])) {
+    finding.remedy = "guard it with `if`, or give sizes at which it stays inside";
+  }
+  findings_[key] = {order_, std::move(finding)};
 }
 
 }  // namespace quern::expr

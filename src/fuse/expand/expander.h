@@ -6,9 +6,11 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <tuple>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "expr/bind.h"
@@ -65,6 +67,9 @@ class Expander {
   Value within(const expr::NodePtr& node, const Path& path);
   Value checked_range(const expr::Node& at, const tile::ExprPtr& index, const tile::ExprPtr& lo,
                       const tile::ExprPtr& hi, Symbol name, int axis, const Path& path);
+  // ends.cc: every range that is cut, with all conditions on its way
+  void collect(const expr::NodePtr& node, const Path& path);
+  void collect_under(const std::vector<expr::Binder>& binders, const std::vector<expr::NodePtr>& bodies, Path path);
   // range.cc
   Value reduction(const expr::NodePtr& node, const Path& path);
   tile::ExprPtr reduced(tile::Op op, tile::AxisSet over, const tile::ExprPtr& body);
@@ -72,9 +77,7 @@ class Expander {
   Ranged enter(const expr::Binder& binder, const Path& path, tile::AxisSet taken, const Bound& bound);
   Bound bound_of(const expr::Binder& binder, const expr::NodePtr& body) const;
   void bound_of(expr::IndexId index, const expr::NodePtr& node, Bound& bound) const;
-  tile::ExprPtr cut(tile::ExprPtr end, const tile::ExprPtr& condition, const tile::ExprPtr& instead,
-                    const tile::ExprPtr& when, const expr::NodePtr& at, const expr::Binder& binder, const Bound& bound,
-                    bool upper);
+  void check_ends(const expr::Binder& binder, const Path& path, const Bound& bound);
   tile::AxisId axis_for(Symbol name, const tile::ExprPtr& lo, const tile::ExprPtr& hi, tile::AxisSet taken);
   // Axes on which the indices that are free in a node stand.
   tile::AxisSet axes_below(const expr::NodePtr& node);
@@ -115,6 +118,10 @@ class Expander {
   using PlaceKey = std::tuple<const Source*, uint32_t, uint32_t, std::string, int, bool>;
   std::map<PlaceKey, expr::Proof> proofs_;
   std::map<std::tuple<Code, const Source*, uint32_t, uint32_t, std::string>, int32_t> sites_;
+  bool cuts_ = false;                  // some range was cut
+  std::vector<tile::ExprPtr> checks_;  // of the definition at hand
+  std::map<std::pair<const tile::Expr*, int32_t>, std::vector<std::set<const tile::Expr*>>> looked_at_;  // by checks_
+  std::set<std::vector<const void*>> collected_;
   std::vector<int32_t> snapshots_;  // of each tensor: the parameter that holds it as it was, or -1
   bool reads_snapshot_ = false;
   int32_t written_ = -1;  // by the update at hand

@@ -152,24 +152,32 @@ void Expander::bound_of(expr::IndexId index, const NodePtr& node, Bound& bound) 
   Family family = row(*node).family;
   if (family == Family::select) return bound_of(index, node->args[1], bound);
   if (family == Family::logic) return bound_of(index, node->args[0], bound);
-  if (family == Family::reduction) return;
   for (const NodePtr& arg : node->args) bound_of(index, arg, bound);
 }
 
-// `end` where the condition holds, else `instead`, and a report where `when` holds.
-ExprPtr Expander::cut(ExprPtr end, const ExprPtr& condition, const ExprPtr& instead, const ExprPtr& when,
-                      const NodePtr& at, const expr::Binder& binder, const Bound& bound, bool upper) {
-  if (condition->op == tile::Op::kBoolean && condition->integer) return end;
-  ExprPtr ok = condition;
-  if (!options_.trust) {
-    std::string place =
-        fmt::format("{}, the {} of its range {}", binder.name.str(), upper ? "end" : "start", print(at));
+// Does data let the range leave the dimension in which its index stands? As checks of its ends.
+void Expander::check_ends(const expr::Binder& b, const Path& path, const Bound& bound) {
+  if (bound.limit < 0) return;
+  ExprPtr lo = b.lo ? value(b.lo, path).e : integer(0), hi = value(b.hi, path).e;
+  ExprPtr some = condition(with(path, make(tile::Op::kLt, {lo, hi})));
+  auto end = [&](const ExprPtr& e, tile::Op op, int64_t limit, const NodePtr& at, const char* which) {
+    if (!loads(e)) return;
+    ExprPtr inside = make(op, {e, integer(limit)});
+    if (inside->op == tile::Op::kBoolean && inside->integer) return;
+    std::string place = fmt::format("{}, the {} of its range {}", b.name.str(), which, print(at));
     int32_t s = site(bound.write ? Code::E803 : Code::E801, at->span, bound.tensor.str(), place);
-    ok = in(tile::check(condition, end, when, s));
-  }
-  // The cut is said twice, so that ranges see it.
-  ExprPtr clipped = make(upper ? tile::Op::kMinOf : tile::Op::kMaxOf, {end, instead});
-  return chosen(ok, clipped, instead);
+    // Where fewer conditions led here before, this place has been looked at.
+    std::set<const tile::Expr*> on_the_way;
+    for (const Condition& c : path) on_the_way.insert(c.e.get());
+    std::vector<std::set<const tile::Expr*>>& known = looked_at_[{inside.get(), s}];
+    for (const auto& before : known) {
+      if (std::ranges::includes(on_the_way, before)) return;
+    }
+    known.push_back(std::move(on_the_way));
+    checks_.push_back(in(tile::check(inside, e, some, s)));
+  };
+  end(hi, tile::Op::kLe, bound.limit, b.hi, "end");
+  if (b.lo) end(lo, tile::Op::kGe, 0, b.lo, "start");
 }
 
 Expander::Ranged Expander::enter(const expr::Binder& b, const Path& path, AxisSet taken, const Bound& bound) {
@@ -178,18 +186,11 @@ Expander::Ranged Expander::enter(const expr::Binder& b, const Path& path, AxisSe
   Ranged out;
   out.needs = lo.needs || hi.needs;
   bool data = loads(lo.e) || loads(hi.e);
-  // What the loop is given also reports; what masks its elements need not.
-  ExprPtr from = lo.e, end = hi.e;
   if (bound.limit >= 0 && data) {
-    ExprPtr limit = integer(bound.limit), low = integer(0);
-    ExprPtr some = condition(with(path, make(tile::Op::kLt, {lo.e, hi.e})));
-    end = cut(hi.e, make(tile::Op::kLe, {hi.e, limit}), limit, some, b.hi, b, bound, true);
-    hi.e = make(tile::Op::kMinOf, {hi.e, limit});
-    if (b.lo) {
-      from = cut(lo.e, make(tile::Op::kGe, {lo.e, low}), low, some, b.lo, b, bound, false);
-      lo.e = make(tile::Op::kMaxOf, {lo.e, low});
-    }
-    out.needs = true;
+    // Cut to the dimension; check_ends says so.
+    hi.e = make(tile::Op::kMinOf, {hi.e, integer(bound.limit)});
+    lo.e = make(tile::Op::kMaxOf, {lo.e, integer(0)});
+    cuts_ = true;
   }
   // The rectangle.
   auto box = [&](const ExprPtr& e, bool upper) {
@@ -203,7 +204,7 @@ Expander::Ranged Expander::enter(const expr::Binder& b, const Path& path, AxisSe
   };
   taken |= lo.e->axes | hi.e->axes;
   bool masked = !lo.e->axes.empty() || !hi.e->axes.empty();
-  out.axis = axis_for(b.name, box(from, false), box(end, true), taken);
+  out.axis = axis_for(b.name, box(lo.e, false), box(hi.e, true), taken);
   if (!masked) return out;
   ExprPtr n = in(tile::axis(out.axis));
   out.mask.e = both(make(tile::Op::kLe, {lo.e, n}), make(tile::Op::kLt, {n, hi.e}));

@@ -290,6 +290,16 @@ TEST(EmbeddedNames, AreThoseOfTheNotation) {
   EXPECT_EQ(name_errors("12", "i", "N", "f"), Codes{"E102"});
 }
 
+TEST(EmbeddedNames, AnEmptyOneIsShown) {
+  Dim N("N");
+  Index n("n");
+  Tensor x("x", f32, {N}), y("y", f32, {N});
+  y(n) = x(n);
+  auto checked = Kernel("", {x}, {y}).check();
+  ASSERT_FALSE(checked);
+  EXPECT_EQ(checked.error().front().message, "expected a name for kernel, found ''");
+}
+
 // --- limits ---
 
 TEST(EmbeddedLimits, DepthIsRefused) {

@@ -141,6 +141,7 @@ TEST(Run, ScalarsAreConverted) {
   EXPECT_EQ(ran(program, args).outputs[0].values<float>()[0], 1.0f);
   refused(program, Arguments(args).scalar("i", 128), "E714", "i is a scalar of i8, the argument is 128");
   refused(program, Arguments(args).scalar("i", 0.5), "E714", "i is a scalar of i8, the argument is 0.5");
+  refused(program, Arguments(args).scalar("r", 70000), "E714", "r is a scalar of f16, the argument is 70000");
   refused(program, Arguments(args).scalar("b", 2), "E714", "b is a scalar of bool, the argument is 2");
 }
 
@@ -223,6 +224,25 @@ TEST(Run, ResultsMustNotOverlapParameters) {
   refused(program, Arguments(args).output("y", at(0, 3)), "E708", "y overlaps x");
   refused(program, Arguments(args).output("y", View{reinterpret_cast<char*>(memory.data() + 1) + 1, f32, {3}, {2}}),
           "E708", "y overlaps x");
+}
+
+TEST(Run, ElementsOfAnOutputMustNotOverlap) {
+  Program program = compiled("kernel f(x: f32[M, N]) -> y: f32[M, N] { y[m, n] = x[m, n] }");
+  Floats memory(12, 1);
+  auto refuse = [&](int64_t row, int64_t column) {
+    View view{memory.data(), f32, {2, 3}, {row, column}};
+    refused(program, Arguments().tensor("x", in(a), {2, 3}).output("y", view), "E708", "y overlaps itself");
+  };
+  refuse(0, 1);
+  refuse(3, 0);
+  refuse(2, 1);
+  refuse(2, 2);
+  for (auto [row, column] : {std::pair(3, 1), {1, 2}, {3, 2}, {4, 1}, {2, 3}}) {
+    View view{memory.data(), f32, {2, 3}, {row, column}};
+    EXPECT_TRUE(program.run(Arguments().tensor("x", in(a), {2, 3}).output("y", view))) << row << " " << column;
+  }
+  View backwards{memory.data() + 5, f32, {2, 3}, {-3, -1}};
+  EXPECT_TRUE(program.run(Arguments().tensor("x", in(a), {2, 3}).output("y", backwards)));
 }
 
 TEST(Run, AnInoutTensorMayNotOverlapAnotherOne) {

@@ -44,7 +44,7 @@ TEST(Array, RefusesShapes) {
   EXPECT_EQ(error_of(make(f32, {2, -3})),
             "E711: a dimension of f32[2, -3] is -3: a dimension can't be negative; larger sizes");
   EXPECT_EQ(error_of(make(f32, many)),
-            "E716: f32[" + ones + "] would take 33 dimensions, more than this run may use (32); smaller sizes");
+            "E716: f32[" + ones + "] would take 33 dimensions, more than this run may use (32); fewer dimensions");
   EXPECT_EQ(error_of(make(u4, {2, 3}, "w")),
             "E512: w packs two elements a byte: its last dimension must be even, found 3; pad it by one");
   EXPECT_EQ(error_of(make(f4e2m1, {}, "w")),

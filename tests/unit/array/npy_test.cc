@@ -197,8 +197,11 @@ TEST(NpyHeader, ColumnMajorUnlessItMakesNoDifference) {
 }
 
 TEST(NpyHeader, ShapesThatOverflow) {
-  for (std::string shape : {"(-1,)", "(-0,)", "(2, -3)", "(9223372036854775808,)", "(99999999999999999999999999,)",
-                            "(9223372036854775807, 2)", "(2305843009213693952,)", "(0, 9223372036854775807, 2)"}) {
+  for (std::string shape : {"(-1,)", "(-0,)", "(2, -3)"}) {
+    EXPECT_EQ(parsed(npy_of("<f8", shape, "")), "E721: 'x' is not a .npy file: 'shape' holds a negative number");
+  }
+  for (std::string shape : {"(9223372036854775808,)", "(99999999999999999999999999,)", "(9223372036854775807, 2)",
+                            "(2305843009213693952,)", "(0, 9223372036854775807, 2)"}) {
     EXPECT_EQ(parsed(npy_of("<f8", shape, "")), "E726: 'x' has a shape that overflows: " + shape);
   }
   EXPECT_EQ(parsed(npy_of("|u1", "(4611686018427387904,)", ""), u4),

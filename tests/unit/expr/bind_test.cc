@@ -124,7 +124,7 @@ TEST(Bind, SaysWhatContradicts) {
             "E707 T is bf16 from the caller and f32 from b | cast, or use two type variables");
   EXPECT_EQ(
       outcome(solve("kernel f(x: i32[N]) -> y: i32[N] { y[n] = x[n] }", Shapes().with("x", {3}, ScalarType::i64))),
-      "E709 x: expected i32, the argument is i64 | convert the array, or choose the type with --type");
+      "E709 x: expected i32, the argument is i64 | convert the array to i32");
   EXPECT_EQ(outcome(solve(kMatmul, Shapes().with("a", {2, 3}, ScalarType::i32).with("b", {3, 4}))),
             "E715 T is a type variable for real types, i32 (from a) is not real | one of f64 f32 f16 bf16 f8e4m3 "
             "f8e5m2 f8e8m0 f4e2m1");

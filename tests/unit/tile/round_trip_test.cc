@@ -3,8 +3,10 @@
 
 #include <random>
 
+#include "base/text.h"
 #include "tile/parse.h"
 #include "tile/print.h"
+#include "tile/verify.h"
 #include "worked.h"
 
 namespace quern::tile {
@@ -16,6 +18,17 @@ TEST(RoundTrip, OfTheWorkedPrograms) {
     std::string text = worked_text(name);
     EXPECT_EQ(print(parsed(text)), text) << name;
   }
+}
+
+TEST(RoundTrip, OfTheDocument) {
+  auto source = read_source("docs/tile.md");
+  ASSERT_TRUE(source.has_value());
+  std::string text((*source)->text());
+  size_t begin = text.find("```\nprogram attention") + 4;
+  text = text.substr(begin, text.find("```", begin) - begin);
+  Program p = parsed(text);
+  EXPECT_EQ(print(p), text);
+  EXPECT_EQ(render(verify(p)), "");
 }
 
 // Everything that a program can hold and the worked ones do not.

@@ -1,0 +1,116 @@
+// Whether a schedule fits a program: names exist, only parallel axes are in the grid, steps nest, shared bytes stay with
+// one grid point. Everything that tile() would otherwise have to refuse.
+#include <fmt/format.h>
+
+#include <set>
+
+#include "fuse/schedule_rule.h"
+#include "fuse/tile.h"
+#include "fuse/walk_reductions.h"
+#include "tile/rebuild.h"
+#include "tile/reductions.h"
+
+namespace quern::fuse {
+
+using namespace tile;
+
+namespace {
+
+// Axes in the last subscript of a store whose elements are smaller than a byte.
+AxisSet sharing_bytes(const Program& program, const Block& block) {
+  AxisSet out;
+  for (const Statement& s : block) {
+    if (const auto* store = std::get_if<Store>(&s.is)) {
+      bool small = row(program.parameters[store->parameter].type).bits < 8;
+      if (small && !store->subscripts.empty()) out |= store->subscripts.back()->axes;
+    }
+    if (const auto* loop = std::get_if<Loop>(&s.is)) out |= sharing_bytes(program, loop->body);
+    if (const auto* branch = std::get_if<If>(&s.is)) out |= sharing_bytes(program, branch->body);
+  }
+  return out;
+}
+
+class Checker {
+ public:
+  Checker(const Program& program, const Kernel& kernel, const KernelPlan& plan)
+      : program_(program), kernel_(kernel), plan_(plan) {
+    name_reductions(kernel_);
+    parallel_ = parallel_axes(kernel_);
+    streamed_ = streamed_axes(kernel_);
+    bytes_ = sharing_bytes(program, kernel_.body);
+  }
+
+  // Empty if nothing is wrong.
+  std::string wrong() {
+    if (plan_.parts != 1) return "splitting a streamed axis into parts is for machines with more units";
+    std::vector<int64_t> step(kernel_.axes.size(), 0);
+    AxisSet in_grid;
+    for (const AxisPlan& p : plan_.axes) {
+      AxisId a = find(p.axis);
+      if (a < 0) return fmt::format("{} has no axis {}", kernel_.name.str(), p.axis.str());
+      std::string problem = p.walk == WalkKind::kWhole ? "" : plan_problem(p, a, step[a], in_grid);
+      if (!problem.empty()) return problem;
+      if (p.tile > 0) step[a] = p.tile;
+    }
+    return "";
+  }
+
+ private:
+  AxisId find(Symbol name) const {
+    for (size_t i = 0; i < kernel_.axes.size(); ++i) {
+      if (kernel_.axes[i].name == name) return static_cast<AxisId>(i);
+    }
+    return -1;
+  }
+
+  std::string plan_problem(const AxisPlan& p, AxisId a, int64_t outer, AxisSet& in_grid) {
+    const std::string& name = p.axis.str();
+    if (p.tile < 0 || p.tile > (int64_t{1} << 40)) return fmt::format("{} has step {}", name, p.tile);
+    if (outer != 0 && p.tile > outer) return fmt::format("{} is walked in steps of {}, then of {}", name, outer, p.tile);
+    if (p.walk == WalkKind::kGrid) {
+      if (!parallel_.has(a)) return fmt::format("{} can't be in the grid: a result needs all of it", name);
+      if (in_grid.has(a) || outer != 0) return fmt::format("{} is in the grid twice, or after its loop", name);
+      if (bytes_.has(a) && p.tile % 2 != 0) return fmt::format("{} has an odd step, and two elements share a byte", name);
+      in_grid |= AxisSet::of(a);
+      return "";
+    }
+    if (parallel_.has(a)) return p.tile == 0 ? fmt::format("{} is walked without a step", name) : "";
+    if (p.tile == 1) return fmt::format("{} is walked one at a time, and state is carried by tiles", name);
+    if (outer != 0) return fmt::format("{} is streamed twice", name);
+    if (streamed_.has(a)) return "";
+    Kernel trial = kernel_;
+    if (p.tile == 0 || !walk_reductions(trial, a, p.tile)) {
+      return fmt::format("{} can't be walked in pieces: a result of it is needed for another", name);
+    }
+    return "";
+  }
+
+  const Program& program_;
+  Kernel kernel_;
+  const KernelPlan& plan_;
+  AxisSet parallel_, streamed_, bytes_;
+};
+
+}  // namespace
+
+std::optional<Diagnostic> feasible(const Program& lowered, const Schedule& schedule, const Machine&) {
+  std::set<std::string> planned;
+  for (const KernelPlan& plan : schedule.kernels) {
+    const Kernel* kernel = nullptr;
+    for (const Kernel& k : lowered.kernels) {
+      if (k.name == plan.kernel) kernel = &k;
+    }
+    std::string wrong;
+    if (!kernel) {
+      wrong = fmt::format("there is no kernel {}", plan.kernel.str());
+    } else if (!planned.insert(plan.kernel.str()).second) {
+      wrong = fmt::format("{} has two plans", plan.kernel.str());
+    } else {
+      wrong = Checker(lowered, *kernel, plan).wrong();
+    }
+    if (!wrong.empty()) return diagnose(Code::R4, {}, {{"why", wrong}});
+  }
+  return std::nullopt;
+}
+
+}  // namespace quern::fuse

@@ -1,0 +1,187 @@
+#include "fuse/tile.h"
+
+#include <algorithm>
+
+#include "fuse/cut.h"
+#include "fuse/schedule_rule.h"
+#include "tile/scalar_axes.h"
+#include "fuse/walk_reductions.h"
+#include "tile/rebuild.h"
+#include "tile/reductions.h"
+
+namespace quern::fuse {
+
+using namespace tile;
+
+namespace {
+
+void see_stores(const Block& block, AxisSet& common) {
+  for (const Statement& s : block) {
+    if (const auto* store = std::get_if<Store>(&s.is)) {
+      AxisSet subscripts, all = store->value->axes;
+      for (const ExprPtr& e : store->subscripts) subscripts |= e->axes;
+      all |= subscripts;
+      if (store->when) all |= store->when->axes;
+      common = common & (store->atomic ? all : subscripts);
+    }
+    if (const auto* loop = std::get_if<Loop>(&s.is)) see_stores(loop->body, common);
+    if (const auto* branch = std::get_if<If>(&s.is)) see_stores(branch->body, common);
+  }
+}
+
+void see_loops(const Block& block, AxisSet& streamed) {
+  for (const Statement& s : block) {
+    if (const auto* loop = std::get_if<Loop>(&s.is)) {
+      for (const Walk& w : loop->walks) streamed |= AxisSet::of(w.axis);
+      see_loops(loop->body, streamed);
+    }
+    if (const auto* branch = std::get_if<If>(&s.is)) see_loops(branch->body, streamed);
+  }
+}
+
+AxisSet reduced_in(const Block& block) {
+  AxisSet out;
+  each_expression(block, [&](const ExprPtr& e) {
+    each_part(e, [&](const ExprPtr& part) {
+      if (is_reduction(*part)) out |= part->over;
+    });
+  });
+  return out;
+}
+
+class Tiler {
+ public:
+  Tiler(const Program& program, Kernel& kernel, const KernelPlan& plan)
+      : program_(program), kernel_(kernel), plan_(plan) {}
+
+  void run() {
+    name_reductions(kernel_);
+    parallel_ = parallel_axes(kernel_);
+    streamed_ = streamed_axes(kernel_);
+    walk_flat_reductions();
+    choose_grid();
+    size_streams(kernel_.body);
+    wrap_loops();
+    // What ranges and conditions brought in, by the scalars or by a bound over several rows.
+    name_reductions(kernel_);
+  }
+
+ private:
+  AxisId axis(Symbol name) const {
+    for (size_t i = 0; i < kernel_.axes.size(); ++i) {
+      if (kernel_.axes[i].name == name) return static_cast<AxisId>(i);
+    }
+    return -1;
+  }
+
+  void walk_flat_reductions() {
+    for (const AxisPlan& p : plan_.axes) {
+      AxisId a = axis(p.axis);
+      if (p.walk != WalkKind::kLoop || parallel_.has(a) || streamed_.has(a)) continue;
+      if (walk_reductions(kernel_, a, p.tile)) {
+        streamed_ |= AxisSet::of(a);
+        name_reductions(kernel_);
+      }
+    }
+  }
+
+  void choose_grid() {
+    AxisSet scalar;
+    for (const AxisPlan& p : plan_.axes) {
+      AxisId a = axis(p.axis);
+      if (p.walk == WalkKind::kGrid && p.tile > 0) kernel_.grid.push_back({a, p.tile, nullptr, nullptr});
+      if (p.walk != WalkKind::kWhole && p.tile == 1) scalar |= AxisSet::of(a);
+    }
+    make_scalar(kernel_, scalar);
+  }
+
+  // Steps and ends of the streams, then the cuts.
+  void size_streams(Block& block) {
+    Block out;
+    std::vector<std::pair<int32_t, int32_t>> renamed;
+    for (Statement& s : block) {
+      Block one = {s};
+      if (!renamed.empty()) rename(kernel_, one, renamed);
+      auto* loop = std::get_if<Loop>(&one[0].is);
+      if (!loop) {
+        out.push_back(std::move(one[0]));
+        continue;
+      }
+      size_streams(loop->body);
+      for (Walk& w : loop->walks) step(w);
+      std::vector<std::pair<int32_t, int32_t>> now;
+      for (Statement& piece : cut(program_, kernel_, *loop, now)) out.push_back(std::move(piece));
+      renamed.insert(renamed.end(), now.begin(), now.end());
+    }
+    block = std::move(out);
+  }
+
+  void step(Walk& w) {
+    for (const AxisPlan& p : plan_.axes) {
+      if (axis(p.axis) == w.axis && p.walk == WalkKind::kLoop) w.size = p.tile;
+    }
+    const Axis& a = kernel_.axes[w.axis];
+    // A bound that depends on other axes is read again for those of their indices that are in range.
+    if (!w.hi && has_reduction(a.hi)) w.hi = with_scalars(kernel_, a.hi);
+    if (!w.lo && a.lo && has_reduction(a.lo)) w.lo = with_scalars(kernel_, a.lo);
+  }
+
+  void wrap_loops() {
+    for (auto p = plan_.axes.rbegin(); p != plan_.axes.rend(); ++p) {
+      AxisId a = axis(p->axis);
+      if (p->walk != WalkKind::kLoop || !parallel_.has(a) || p->tile == 0) continue;
+      Loop loop;
+      loop.walks = {{a, p->tile, nullptr, nullptr}};
+      loop.body = std::move(kernel_.body);
+      kernel_.body = {};
+      kernel_.body.push_back({std::move(loop)});
+    }
+  }
+
+  const Program& program_;
+  Kernel& kernel_;
+  const KernelPlan& plan_;
+  AxisSet parallel_, streamed_;
+};
+
+}  // namespace
+
+AxisSet parallel_axes(const Kernel& kernel) {
+  AxisSet all(kernel.axes.size() >= 64 ? ~uint64_t{0} : (uint64_t{1} << kernel.axes.size()) - 1);
+  see_stores(kernel.body, all);
+  return all - streamed_axes(kernel) - reduced_in(kernel.body);
+}
+
+AxisSet streamed_axes(const Kernel& kernel) {
+  AxisSet out;
+  see_loops(kernel.body, out);
+  return out;
+}
+
+AxisSet reduced_axes(const Kernel& kernel) {
+  Block flat;
+  for (const Statement& s : kernel.body) {
+    if (!std::holds_alternative<Loop>(s.is)) flat.push_back(s);
+  }
+  return reduced_in(flat);
+}
+
+Result<Program> tile(const Program& lowered, const Schedule& schedule, const Machine& machine) {
+  if (auto wrong = feasible(lowered, schedule, machine)) {
+    return fail(diagnose(Code::E745, wrong->span, {{"why", wrong->message}}));
+  }
+  Program out = lowered;
+  for (Kernel& kernel : out.kernels) {
+    for (const KernelPlan& plan : schedule.kernels) {
+      if (plan.kernel == kernel.name) {
+        Tiler(lowered, kernel, plan).run();
+        break;
+      }
+    }
+    name_reductions(kernel);
+  }
+  out.stage = Stage::kTiled;
+  return out;
+}
+
+}  // namespace quern::fuse

@@ -1,0 +1,98 @@
+// Text -> object file or assembly, by LLVM's code generator.
+#include <llvm/AsmParser/Parser.h>
+#include <llvm/Config/llvm-config.h>
+#include <llvm/IR/DiagnosticInfo.h>
+#include <llvm/IR/DiagnosticPrinter.h>
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/Module.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Support/SourceMgr.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/Target/TargetMachine.h>
+#include <llvm/TargetParser/Triple.h>
+
+#include <mutex>
+
+#include "jit/jit.h"
+
+namespace quern::jit {
+namespace {
+
+constexpr const char* kTriple = "x86_64-unknown-linux-gnu";
+
+std::unexpected<Diagnostics> bug(std::string what) {
+  return fail(diagnose(Code::B001, {}, {{"what", "LLVM: " + std::move(what)}}));
+}
+
+const llvm::Target* x86(std::string& error) {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
+    LLVMInitializeX86AsmParser();
+  });
+  return llvm::TargetRegistry::lookupTarget(llvm::Triple(kTriple), error);
+}
+
+Result<std::string> generated(std::string_view text, const CpuTarget& target, llvm::CodeGenFileType type) {
+  std::string error;
+  const llvm::Target* isa = x86(error);
+  if (!isa) return bug(error);
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Standard;  // fma only where the text says so
+  std::unique_ptr<llvm::TargetMachine> machine(
+      isa->createTargetMachine(llvm::Triple(kTriple), target.cpu, target.features, options, llvm::Reloc::PIC_,
+                               llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));
+  if (!machine) return bug("no such processor: " + target.cpu);
+
+  llvm::LLVMContext context;
+  std::string complaint;
+  // The default prints and exits.
+  context.setDiagnosticHandlerCallBack(
+      [](const llvm::DiagnosticInfo* info, void* into) {
+        if (info->getSeverity() != llvm::DS_Error) return;
+        llvm::raw_string_ostream out(*static_cast<std::string*>(into));
+        llvm::DiagnosticPrinterRawOStream printer(out);
+        info->print(printer);
+      },
+      &complaint);
+  llvm::SMDiagnostic diagnostic;
+  std::unique_ptr<llvm::Module> module = llvm::parseAssembly(
+      llvm::MemoryBufferRef(llvm::StringRef(text.data(), text.size()), "kernel"), diagnostic, context);
+  if (!module) {
+    llvm::raw_string_ostream out(error);
+    diagnostic.print("", out, false, false);
+    return bug(error);
+  }
+  module->setTargetTriple(llvm::Triple(kTriple));
+  module->setDataLayout(machine->createDataLayout());
+  llvm::raw_string_ostream why(error);
+  if (llvm::verifyModule(*module, &why)) return bug(error);
+
+  llvm::SmallString<0> bytes;
+  llvm::raw_svector_ostream out(bytes);
+  llvm::legacy::PassManager passes;
+  if (machine->addPassesToEmitFile(passes, out, nullptr, type, true)) return bug("no such kind of file");
+  passes.run(*module);
+  if (!complaint.empty()) return bug(complaint);
+  return std::string(bytes.data(), bytes.size());
+}
+
+}  // namespace
+
+Result<std::string> compile(std::string_view text, const CpuTarget& target) {
+  return generated(text, target, llvm::CodeGenFileType::ObjectFile);
+}
+
+Result<std::string> assembly(std::string_view text, const CpuTarget& target) {
+  return generated(text, target, llvm::CodeGenFileType::AssemblyFile);
+}
+
+std::string_view llvm_version() { return LLVM_VERSION_STRING; }
+
+}  // namespace quern::jit

@@ -1,0 +1,169 @@
+// 4-bit elements, two a byte, and `+=`: accesses that read before they write.
+#include <fmt/format.h>
+
+#include "target/x86/emitter.h"
+
+namespace quern::target {
+
+// Is the element of lane 0 surely the lower one of its byte?
+bool Emitter::even(const Linear& at) const {
+  if (at.constant % 2 != 0) return false;
+  for (const auto& [term, factor] : at.terms) {
+    if (factor.known && *factor.known % 2 == 0) continue;
+    if (term.known && *term.known % 2 == 0) continue;
+    bool aligned = false;
+    for (const AxisNow& now : axes_) {
+      aligned |= now.in_nest && now.rel.name == term.name && now.align % 2 == 0;
+    }
+    if (!aligned) return false;
+  }
+  return true;
+}
+
+Value Emitter::load_nibbles(const Value& base, const Linear& at, std::optional<Value> mask, bool movable) {
+  bool pairs = at.lane.is(1) && !at.vector && lanes_ >= 2 && even(at);
+  if (pairs) {
+    Value p = w_.offset(base, w_.binary("ashr", scalar_of(at), i64(1)));
+    Type bytes{Base::i8, lanes_ / 2};
+    Value v;
+    std::vector<int> lower, upper, woven;
+    for (int i = 0; i < lanes_ / 2; ++i) {
+      lower.push_back(2 * i), upper.push_back(2 * i + 1);
+      woven.push_back(i), woven.push_back(i + lanes_ / 2);
+    }
+    if (mask) {
+      mask = w_.splat(*mask, lanes_);
+      Value any = w_.binary("or", w_.shuffle(*mask, *mask, lower), w_.shuffle(*mask, *mask, upper));
+      v = w_.load_masked(bytes, p, 1, any, movable);
+    } else {
+      v = w_.load(bytes, p, 1, movable);
+    }
+    Value low = w_.binary("and", v, constant(bytes, 15)), high = w_.binary("lshr", v, constant(bytes, 4));
+    Value out = w_.shuffle(low, high, woven);
+    return mask ? w_.select(*mask, out, constant(out.type, 0)) : out;
+  }
+  Value index = value_of(at);
+  Value byte = w_.binary("ashr", index, constant(index.type, 1));
+  Linear where;
+  if (index.type.lanes > 0) {
+    where.vector = byte;
+  } else {
+    where.terms.emplace_back(byte, i64(1));
+  }
+  Value v = load_at(ScalarType::u8, base, where, mask, movable);
+  Value shift = w_.binary("shl", w_.binary("and", index, constant(index.type, 1)), constant(index.type, 2));
+  shift = w_.splat(w_.convert("trunc", shift, Base::i8), v.type.lanes);
+  return w_.binary("and", w_.binary("lshr", v, shift), constant(v.type, 15));
+}
+
+void Emitter::store_nibbles(const Value& base, const Linear& at, Value v, std::optional<Value> mask) {
+  if (!mask && v.type.lanes >= 2 && at.lane.is(1) && !at.vector && even(at)) {
+    std::vector<int> lower, upper;
+    for (int i = 0; i < lanes_ / 2; ++i) lower.push_back(2 * i), upper.push_back(2 * i + 1);
+    Value high = w_.shuffle(v, v, upper);
+    Value bytes = w_.binary("or", w_.shuffle(v, v, lower), w_.binary("shl", high, constant(high.type, 4)));
+    w_.store(bytes, w_.offset(base, w_.binary("ashr", scalar_of(at), i64(1))), 1);
+    return;
+  }
+  // The other half of the byte may be another thread's: it is never written, not even with what was there.
+  auto one = [&](const Value& index, const Value& nibble) {
+    Value p = w_.offset(base, w_.binary("ashr", index, i64(1)));
+    Value shift = w_.convert("trunc", w_.binary("shl", w_.binary("and", index, i64(1)), i64(2)), Base::i8);
+    Value keep = w_.binary("lshr", constant({Base::i8}, -16), shift);  // 0xf0 or 0x0f
+    w_.effect({Base::i8}, fmt::format("atomicrmw and ptr {}, {} monotonic", p.name, keep.typed()));
+    w_.effect({Base::i8},
+              fmt::format("atomicrmw or ptr {}, {} monotonic", p.name, w_.binary("shl", nibble, shift).typed()));
+  };
+  if (v.type.lanes == 0) {
+    std::optional<Writer::Branch> b;
+    if (mask) b = w_.open_if(*mask);
+    one(scalar_of(at), v);
+    if (b) w_.close_if(*b);
+    return;
+  }
+  Value indices = w_.splat(value_of(at), lanes_);
+  each_lane(Linear{}, base, 1, mask,
+            [&](const Value&, int lane) { one(w_.extract(indices, lane), w_.extract(v, lane)); });
+}
+
+namespace {
+
+// A sum of two elements in their registers' form.
+Value plus(Writer& w, const jit::CpuTarget& cpu, ScalarType type, const Value& a, const Value& b) {
+  if (is_real(a.type)) return w.binary("fadd", a, b);
+  if (kind(type) != Kind::kReal) {
+    Value out = w.add(a, b);
+    return row(type).bits == 4 ? w.binary("and", out, constant(out.type, 15)) : out;
+  }
+  Value x = convert(w, cpu, a, type, ScalarType::f32), y = convert(w, cpu, b, type, ScalarType::f32);
+  return convert(w, cpu, w.binary("fadd", x, y), ScalarType::f32, type);
+}
+
+// void @plus_f16(ptr, i16): adds to an element that other threads may add to as well.
+std::string atomic_plus(Module& module, const jit::CpuTarget& cpu, ScalarType type) {
+  std::string name = fmt::format("atomic_plus_{}", quern::name(type));
+  if (module.helpers.contains(name)) return name;
+  Type t{register_base(type)};
+  std::string bits_text = text(t);
+  Writer w(module, fmt::format("define internal {} @plus_{}({} %a, {} %b)", bits_text, quern::name(type), bits_text,
+                               bits_text));
+  Value sum = plus(w, cpu, type, {"%a", t}, {"%b", t});
+  w.finish(fmt::format("ret {} {}", bits_text, sum.name));
+  module.helpers[name] = fmt::format(
+      "define internal void @{0}(ptr %p, {1} %v) #0 {{\nentry:\n  %first = load atomic {1}, ptr %p monotonic, align "
+      "{3}\n"
+      "  br label %loop\nloop:\n  %old = phi {1} [ %first, %entry ], [ %seen, %loop ]\n"
+      "  %new = call {1} @plus_{2}({1} %old, {1} %v)\n"
+      "  %pair = cmpxchg ptr %p, {1} %old, {1} %new monotonic monotonic\n"
+      "  %seen = extractvalue {{ {1}, i1 }} %pair, 0\n  %done = extractvalue {{ {1}, i1 }} %pair, 1\n"
+      "  br i1 %done, label %end, label %loop\nend:\n  ret void\n}}\n",
+      name, bits_text, quern::name(type), bits(t.base) / 8);
+  return name;
+}
+
+}  // namespace
+
+void Emitter::add_at(const tile::Store& s, const Value& base, const Linear& at, Value v, std::optional<Value> mask) {
+  ScalarType type = program_.parameters[static_cast<size_t>(s.parameter)].type;
+  if (row(type).bits < 8) {
+    if (s.atomic) throw NotLaid{"an atomic addition to elements of 4 bits"};
+    if (v.type.lanes == 0) {
+      store_nibbles(base, at, plus(w_, cpu_, type, load_nibbles(base, at, mask, false), v), mask);
+      return;
+    }
+    Value indices = w_.splat(value_of(at), lanes_);
+    each_lane(Linear{}, base, 1, mask, [&](const Value&, int lane) {
+      Linear one{.terms = {{w_.extract(indices, lane), i64(1)}}};
+      Value old = load_nibbles(base, one, std::nullopt, false);
+      store_nibbles(base, one, plus(w_, cpu_, type, old, w_.extract(v, lane)), std::nullopt);
+    });
+    return;
+  }
+  int bytes = bits(memory_base(type)) / 8;
+  if (!s.atomic && (v.type.lanes == 0 || (at.lane.is(1) && !at.vector))) {
+    Value old = load_at(type, base, at, mask, false);
+    store_at(type, base, at, plus(w_, cpu_, type, old, v), mask);
+    return;
+  }
+  auto one = [&](const Value& p, const Value& x) {
+    if (!s.atomic) {
+      Value old = w_.load(x.type, p, bytes, false);
+      w_.store(plus(w_, cpu_, type, old, x), p, bytes);
+    } else if (is_real(x.type) || kind(type) == Kind::kInt) {
+      w_.effect(x.type,
+                fmt::format("atomicrmw {} ptr {}, {} monotonic", is_real(x.type) ? "fadd" : "add", p.name, x.typed()));
+    } else {
+      w_.effect(fmt::format("call void @{}(ptr {}, {})", atomic_plus(w_.module(), cpu_, type), p.name, x.typed()));
+    }
+  };
+  if (v.type.lanes == 0) {
+    std::optional<Writer::Branch> b;
+    if (mask) b = w_.open_if(*mask);
+    one(pointer_to(base, at, bytes), v);
+    if (b) w_.close_if(*b);
+    return;
+  }
+  each_lane(at, base, bytes, mask, [&](const Value& p, int lane) { one(p, w_.extract(v, lane)); });
+}
+
+}  // namespace quern::target
