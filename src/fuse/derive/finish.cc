@@ -129,7 +129,8 @@ ExprPtr Finisher::residue(int centre, ScalarType type) {
     return a_.normal(w);
   };
   auto alike = [&](const Accumulator& x) {
-    return x.op == Op::kSum && x.guard == n.guard && x.exponent == n.exponent && x.k == n.k && x.gauge == n.gauge && !x.key;
+    return x.op == Op::kSum && x.guard == n.guard && x.exponent == n.exponent && x.k == n.k && x.gauge == n.gauge &&
+           !x.key;
   };
   if (n.op != Op::kSum || n.key || !n.differences.empty() || !alike(s) || !s.differences.empty()) return nullptr;
   if (weight(s, false) != weight(n, true)) return nullptr;

@@ -80,15 +80,27 @@ class Combine {
   // What earlier passes have computed is replaced by `known`; old[i] is the state of accumulator i before.
   Combine(const Derivation& d, const Pass& pass, Namer& namer, const Algebra::Map& known, std::vector<ExprPtr> old,
           AxisSet parts, bool tile, tile::Block& block)
-      : d_(d), a_(*d.algebra), p_(pass), namer_(namer), known_(known), old_(std::move(old)), parts_(parts), tile_(tile),
-        block_(block), next_(old_.size()), gauges_(pass.gauges.size()), biases_(pass.gauges.size()), moves_(pass.gauges.size()),
-        centres_(pass.centres.size()), shifts_(pass.centres.size()) {}
+      : d_(d),
+        a_(*d.algebra),
+        p_(pass),
+        namer_(namer),
+        known_(known),
+        old_(std::move(old)),
+        parts_(parts),
+        tile_(tile),
+        block_(block),
+        next_(old_.size()),
+        gauges_(pass.gauges.size()),
+        biases_(pass.gauges.size()),
+        moves_(pass.gauges.size()),
+        centres_(pass.centres.size()),
+        shifts_(pass.centres.size()) {}
 
   std::vector<ExprPtr> run() {
     if (tile_) count_uses();
     for (int i : in_order(p_)) {
       const Accumulator& acc = p_.accumulators[i];
-      ExprPtr value = acc.key ? selection(i) : acc.gauge < 0 && acc.differences.empty() ? plain(i) : sum(i);
+      ExprPtr value = acc.key ? selection(i) : acc.gauge < 0 && acc.differences.empty() && acc.amplitude < 0 ? plain(i) : sum(i);
       next_[i] = let(fmt::format("{}_next", hint(acc)), value);
     }
     return next_;
@@ -111,7 +123,7 @@ class Combine {
       const Accumulator& acc = p_.accumulators[i];
       for (const ExprPtr& e : acc.weights) use(e);
       for (const ExprPtr& e : acc.divisors) use(e);
-      use(acc.exponent), use(acc.key);
+      use(acc.exponent), use(acc.key), use(acc.amplitude_of);
       for (const Difference& x : acc.differences) {
         for (const ExprPtr& e : p_.centres[x.centre].y) use(e);
       }
@@ -122,8 +134,8 @@ class Combine {
     auto at = elements_.find(e.get());
     if (at != elements_.end()) return at->second;
     ExprPtr value = a_.substitute(e, known_);
-    bool simple = value->op == Op::kLoad || value->args.empty() ||
-                  (value->op == Op::kCast && value->args[0]->op == Op::kLoad);
+    bool simple =
+        value->op == Op::kLoad || value->args.empty() || (value->op == Op::kCast && value->args[0]->op == Op::kLoad);
     if (!simple && uses_[e.get()] > 1) value = let("x", value);
     return elements_[e.get()] = value;
   }
@@ -152,10 +164,18 @@ class Combine {
       for (const ExprPtr& e : acc.divisors) below = below ? a_.mul(below, element(e)) : element(e);
       out = {a_.div(w ? w : number(1, acc.type), below)};
     }
+    for (int i = 0; i < acc.amplitude_power; ++i) {
+      out.push_back(a_.div(element(acc.amplitude_of), amplitude(next_[acc.amplitude])));
+    }
     for (const Difference& x : acc.differences) {
       for (int i = 0; i < x.power; ++i) out.push_back(offset(x.centre));
     }
     return out;
+  }
+  // What elements are divided by: anything but 0.
+  ExprPtr amplitude(const ExprPtr& a) {
+    ExprPtr zero = number(0, a->type);
+    return a_.select(a_.apply(Op::kEq, {a, zero}), number(1, a->type), a);
   }
   // y + rho at the new state, each extremum next to what it is the extremum of.
   ExprPtr offset(int c) {
@@ -266,7 +286,8 @@ class Combine {
     const Accumulator& acc = p_.accumulators[i];
     ExprPtr out = old_[i] ? gathered(acc.op, old_[i]) : nullptr;
     if (!tile_) return out;
-    if (acc.op == Op::kSum && acc.weights.empty() && acc.divisors.empty()) return both(acc.op, out, number_of_elements(acc));
+    if (acc.op == Op::kSum && acc.weights.empty() && acc.divisors.empty())
+      return both(acc.op, out, number_of_elements(acc));
     if (acc.op != Op::kSum || !is_real(acc.weights.empty() ? acc.divisors[0] : acc.weights[0])) {
       ExprPtr e = element(acc.weights[0]);
       if (acc.guard) e = a_.select(a_.substitute(acc.guard, known_), e, a_.take(tile::identity(acc.op, acc.type)));
@@ -313,6 +334,10 @@ class Combine {
       ExprPtr moved = acc.differences.empty() || !d_.rules.binomials ? old_[i] : transported(acc);
       if (acc.gauge >= 0) {
         if (ExprPtr c = correction(acc)) moved = a_.mul(moved, c);
+      }
+      if (acc.amplitude >= 0) {
+        ExprPtr ratio = finite(a_.div(old_[acc.amplitude], amplitude(next_[acc.amplitude])));
+        for (int j = 0; j < acc.amplitude_power; ++j) moved = a_.mul(moved, ratio);
       }
       out = gathered(acc.op, moved);
     }
@@ -392,7 +417,8 @@ class Combine {
       ExprPtr p = weight(acc);
       if (rest && acc.careful) {
         ExprPtr lowest = number(-INFINITY, acc.exponent->type);
-        ExprPtr some = a_.apply(acc.k > 0 ? Op::kNe : Op::kNe, {element(acc.exponent), acc.k > 0 ? lowest : a_.neg(lowest)});
+        ExprPtr some =
+            a_.apply(acc.k > 0 ? Op::kNe : Op::kNe, {element(acc.exponent), acc.k > 0 ? lowest : a_.neg(lowest)});
         rest = a_.select(some, rest, number(0, acc.type));
       }
       out = rest ? a_.mul(p, rest) : p;
@@ -479,7 +505,8 @@ Lowered lower_derivation(const Derivation& d, Namer& namer) {
     Algebra::Map map = state_map(a, pass, state, known);
     bool last = p + 1 == d.passes.size();
     if (last) {
-      for (const ExprPtr& o : d.outputs) out.outputs.push_back(put(a, namer, out.finish, "result", a.substitute(o, map)));
+      for (const ExprPtr& o : d.outputs)
+        out.outputs.push_back(put(a, namer, out.finish, "result", a.substitute(o, map)));
     } else {
       for (const Answer& x : pass.answers) {
         known[x.reduction.get()] = put(a, namer, before, "known", a.substitute(x.value, map));

@@ -75,6 +75,7 @@ void mark_live(Pass& pass, const std::vector<ExprPtr>& roots) {
     const Accumulator& acc = pass.accumulators[todo.back()];
     todo.pop_back();
     if (acc.gauge >= 0 && !pass.gauges[acc.gauge].constant) need(pass.gauges[acc.gauge].extremum);
+    if (acc.amplitude >= 0) need(acc.amplitude);
     for (const Difference& d : acc.differences) read(pass.centres[d.centre].stored);
     read(acc.selected_stored);
     if (acc.differences.empty()) continue;
@@ -92,7 +93,7 @@ void set_levels(Pass& pass) {
     if (state[i] == 2) return acc.level;
     if (state[i] == 1) return 0;  // a cycle, which verify reports
     state[i] = 1;
-    int deepest = -1;
+    int deepest = acc.amplitude >= 0 ? level(acc.amplitude) : -1;
     auto read = [&](const ExprPtr& e) {
       if (!e) return;
       visit(e, [&](const ExprPtr& x) {
@@ -100,7 +101,8 @@ void set_levels(Pass& pass) {
         if (auto g = symbol_index(x, Symbols::kGauge)) deepest = std::max(deepest, level(pass.gauges[*g].extremum));
       });
     };
-    if (acc.gauge >= 0 && !pass.gauges[acc.gauge].constant) deepest = std::max(deepest, level(pass.gauges[acc.gauge].extremum));
+    if (acc.gauge >= 0 && !pass.gauges[acc.gauge].constant)
+      deepest = std::max(deepest, level(pass.gauges[acc.gauge].extremum));
     for (const Difference& d : acc.differences) read(pass.centres[d.centre].stored);
     read(acc.selected_stored);
     acc.level = deepest + 1;
@@ -128,7 +130,8 @@ class Planner {
     }
     for (const ExprPtr& o : outputs_) {
       if ((o->axes & a_.n).empty()) continue;
-      d_.remarks.push_back(diagnose(Code::R22, o->span, {{"what", name_of(o)}, {"axis", axis_name(*a_.n.list().begin())}}));
+      d_.remarks.push_back(
+          diagnose(Code::R22, o->span, {{"what", name_of(o)}, {"axis", axis_name(*a_.n.list().begin())}}));
     }
     while (!todo.empty()) {
       std::set<const Expr*> plain;
@@ -164,7 +167,8 @@ class Planner {
     Reducer reducer(a_, intervals_, separator, representer);
     std::vector<ExprPtr> later, open = todo;
     auto reads = [&](const ExprPtr& r, const std::vector<ExprPtr>& list) {
-      return contains(r->args[0], [&](const ExprPtr& x) { return std::find(list.begin(), list.end(), x) != list.end(); });
+      return contains(r->args[0],
+                      [&](const ExprPtr& x) { return std::find(list.begin(), list.end(), x) != list.end(); });
     };
     while (!open.empty()) {
       // Extrema first, so that sums find their gauges.

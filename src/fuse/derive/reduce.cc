@@ -192,10 +192,13 @@ Tried<ExprPtr> Reducer::lattice(Op op, const ExprPtr& e, const ExprPtr& guard) {
     for (AxisId x : a_.n.list()) some_element = some_element && intervals_.extent(x).value_or(0) >= 1;
     if (some_element && !guard) return representer_.resolve(e);
     if (!is_real(e)) return no(e, "an extremum of a result");
-    ExprPtr some = representer_.plain(op, guard ? a_.select(guard, a_.number(0, e->type), a_.number(max ? -INFINITY : INFINITY, e->type)) : a_.number(0, e->type));
+    ExprPtr some = representer_.plain(
+        op, guard ? a_.select(guard, a_.number(0, e->type), a_.number(max ? -INFINITY : INFINITY, e->type))
+                  : a_.number(0, e->type));
     return a_.add(representer_.resolve(e), some);
   }
-  if (auto s = separator_.additive(e); s && !s->y.empty() && (e->op == Op::kAdd || e->op == Op::kSub || e->op == Op::kSum)) {
+  if (auto s = separator_.additive(e);
+      s && !s->y.empty() && (e->op == Op::kAdd || e->op == Op::kSub || e->op == Op::kSum)) {
     Tried<ExprPtr> y = leaf(separator_.added(s->y, e->type));
     return a_.add(*y, representer_.resolve(separator_.added(s->z, e->type)));
   }

@@ -10,7 +10,7 @@ namespace quern::fuse::algebra {
 
 namespace {
 
-constexpr double kWidest = 80;     // of an exponent that needs no running gauge
+constexpr double kWidest = 80;       // of an exponent that needs no running gauge
 constexpr double kSmallEnough = 40;  // |h| of one that needs none at all
 
 double choose(int n, int k) {
@@ -119,7 +119,8 @@ ExprPtr Representer::strip(const ExprPtr& h, std::vector<ExprPtr>& guards) {
     case Op::kDiv:
       if (a_.class_of(h->args[1]) == 0 && intervals_(h->args[1]).lo > 0) return changed(0, strip(h->args[0], guards));
       return h;
-    case Op::kCast: return is_real(h->args[0]) && h->type == ScalarType::f64 ? changed(0, strip(h->args[0], guards)) : h;
+    case Op::kCast:
+      return is_real(h->args[0]) && h->type == ScalarType::f64 ? changed(0, strip(h->args[0], guards)) : h;
     default: return h;
   }
 }
@@ -260,6 +261,39 @@ ExprPtr Representer::about(const Poly& moving, ScalarType type) {
   return out;
 }
 
+// Where c holds 1 / max|y|^k and the element y^k, k >= 2, the source protects its squares: they stay together.
+ExprPtr Representer::take_amplitude(ExprPtr c, Accumulator& acc) {
+  std::vector<std::pair<ExprPtr, bool>> factors;
+  std::function<void(const ExprPtr&, bool)> collect = [&](const ExprPtr& e, bool below) {
+    if (e->op == Op::kMul || e->op == Op::kDiv) {
+      collect(e->args[0], below), collect(e->args[1], below != (e->op == Op::kDiv));
+    } else {
+      factors.emplace_back(e, below);
+    }
+  };
+  collect(c, false);
+  for (size_t i = 0; i < pass_.accumulators.size(); ++i) {
+    const Accumulator& m = pass_.accumulators[i];
+    if (m.op != Op::kMax || m.key || m.weights[0]->op != Op::kAbs) continue;
+    std::pair<ExprPtr, bool> divisor(raw(static_cast<int>(i)), true);
+    ExprPtr y = m.weights[0]->args[0];
+    auto k = std::min(std::count(factors.begin(), factors.end(), divisor),
+                      std::count(acc.weights.begin(), acc.weights.end(), y));
+    if (k < 2) continue;
+    acc.amplitude = static_cast<int>(i);
+    acc.amplitude_power = static_cast<int>(k);
+    acc.amplitude_of = y;
+    for (int j = 0; j < k; ++j) {
+      factors.erase(std::find(factors.begin(), factors.end(), divisor));
+      acc.weights.erase(std::find(acc.weights.begin(), acc.weights.end(), y));
+    }
+    c = a_.number(1, acc.type);
+    for (const auto& [e, below] : factors) c = below ? a_.div(c, e) : a_.mul(c, e);
+    return c;
+  }
+  return c;
+}
+
 int Representer::centre(const std::vector<ExprPtr>& y, const ExprPtr& rho) {
   ScalarType type = y[0]->type;
   std::string id = fmt::format("{} {}", a_.age(a_.normal(separator_.added(y, type))), a_.age(a_.normal(rho)));
@@ -294,6 +328,7 @@ std::string Representer::key(const Accumulator& acc) {
   } else {
     for (const ExprPtr& f : acc.weights) out += fmt::format(" w{}", a_.age(f));
   }
+  if (acc.amplitude >= 0) out += fmt::format(" a{}^{}", acc.amplitude, acc.amplitude_power);
   std::vector<std::pair<int, int>> differences;
   for (const Difference& d : acc.differences) differences.emplace_back(d.centre, d.power);
   std::sort(differences.begin(), differences.end());
@@ -311,7 +346,7 @@ int Representer::find_or_make(Accumulator acc) {
   for (const auto* list : {&acc.weights, &acc.divisors}) {
     for (const ExprPtr& e : *list) join(e);
   }
-  join(acc.guard), join(acc.exponent), join(acc.key), join(acc.selected);
+  join(acc.amplitude_of), join(acc.guard), join(acc.exponent), join(acc.key), join(acc.selected);
   for (const Difference& d : acc.differences) {
     for (const ExprPtr& e : pass_.centres[d.centre].y) join(e);
     join(pass_.centres[d.centre].rho);
@@ -329,7 +364,7 @@ ExprPtr Representer::family(Accumulator acc) {
     family(lower);
   }
   bool counts = acc.op == Op::kSum && acc.weights.empty() && acc.divisors.empty() && !acc.exponent &&
-                acc.differences.empty() && !acc.key;
+                acc.differences.empty() && !acc.key && acc.amplitude < 0;
   if (counts) acc.type = ScalarType::i64;
   return raw(find_or_make(std::move(acc)));
 }
@@ -399,6 +434,7 @@ Tried<ExprPtr> Representer::value(const Term& t, const ExprPtr& reduction, const
     }
   }
   base.guard = conjunction(e.guards);
+  if (!selection && t.d.empty()) c = take_amplitude(c, base);
 
   // Differences: about a centre, or, without one, expanded into the element.
   struct Choice {
@@ -410,7 +446,8 @@ Tried<ExprPtr> Representer::value(const Term& t, const ExprPtr& reduction, const
   for (const Power& p : t.d) {
     Poly moving, rest;
     for (const Monomial& m : a_.poly(resolve(separator_.added(p.of.z, type)))) {
-      bool slow = std::all_of(m.factors.begin(), m.factors.end(), [&](const ExprPtr& f) { return a_.class_of(f) == 0; });
+      bool slow =
+          std::all_of(m.factors.begin(), m.factors.end(), [&](const ExprPtr& f) { return a_.class_of(f) == 0; });
       bool small = m.factors.size() == 1 && is_small(m.factors[0]);
       (slow || small ? rest : moving).push_back(m);
     }

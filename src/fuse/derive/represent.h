@@ -75,6 +75,7 @@ class Representer {
   Exponent exponent(const Element& e, bool lost);
   void drop_implied(std::vector<ExprPtr>& guards, const Exponent& h);
   ExprPtr about(const Poly& moving, ScalarType type);
+  ExprPtr take_amplitude(ExprPtr c, Accumulator& acc);
   int centre(const std::vector<ExprPtr>& y, const ExprPtr& rho);
   int find_or_make(Accumulator acc);
   ExprPtr family(Accumulator acc);
