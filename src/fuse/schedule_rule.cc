@@ -38,6 +38,8 @@ AxisId unit_axis(const Program& program, const std::vector<ExprPtr>& subscripts)
   return -1;
 }
 
+constexpr int64_t kPieces = 256;  // of an axis that data end
+
 class Rule {
  public:
   Rule(const Program& program, const Kernel& kernel, const Machine& machine)
@@ -196,6 +198,13 @@ class Rule {
       for (AxisId a : order_) {
         if (columns.has(a)) walk(a, step, WalkKind::kGrid);
       }
+    }
+    // What the data end has no size to keep a row of.
+    for (AxisId n : inner.list()) {
+      bool known = extent(program_, kernel_, n).has_value() && !has_reduction(kernel_.axes[n].hi);
+      if (known) continue;
+      walk(n, kPieces, WalkKind::kLoop);
+      if (feasible(program_, {{plan_}}, machine_)) plan_.axes.pop_back();
     }
   }
 
