@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
+#include <iterator>
 
 #include "artifact/cache.h"
 #include "artifact/report.h"
@@ -41,7 +43,12 @@ Result<void> expand(State& s) {
   return {};
 }
 
-Result<void> lower(State& s) { return next(s, fuse::lower(s.graph)); }
+Result<void> lower(State& s) {
+  fuse::LoweredProgram lowered = fuse::lower(s.graph, s.machine);
+  s.program = std::move(lowered.program);
+  std::ranges::move(lowered.remarks, std::back_inserter(s.remarks));
+  return {};
+}
 
 // `plain` instead of a schedule: nothing is tiled, every statement is a scalar nest of its own.
 constexpr std::string_view kPlain = "plain";
@@ -159,7 +166,8 @@ Result<State> run(const backend::Request& request, std::optional<Level> last, st
   Stopwatch watch;
   for (const Pass& pass : kPasses) {
     if (auto done = pass.run(state); !done) return fail(std::move(done.error()));
-    if (request.options.verify && !state.program.kernels.empty()) {
+    // Between the levels a program is on its way: nests without keeps, grids without nests.
+    if (request.options.verify && pass.after && !state.program.kernels.empty()) {
       if (Diagnostics wrong = tile::verify(state.program); !wrong.empty()) {
         wrong.front().message = fmt::format("after {}: {}", pass.name, wrong.front().message);
         return fail(std::move(wrong));

@@ -75,6 +75,10 @@ struct Accumulator {
   bool masked = false;   // h is -inf outside the guard
   bool careful = false;  // an element of weight 0 may have an infinite factor and is skipped
   std::vector<Difference> differences;
+  // (y / a)^power besides, a the running maximum of |y|: squares that neither overflow nor vanish.
+  int amplitude = -1;  // the accumulator of a
+  int amplitude_power = 0;
+  tile::ExprPtr amplitude_of;  // y
   // Only elements whose key equals this result (a maximum, a minimum, a selected index), emptied when it changes.
   tile::ExprPtr key, selected;  // selected: over results
   tile::ExprPtr selected_stored;

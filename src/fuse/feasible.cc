@@ -68,6 +68,7 @@ class Checker {
     if (p.tile < 0 || p.tile > (int64_t{1} << 40)) return fmt::format("{} has step {}", name, p.tile);
     if (outer != 0 && p.tile > outer)
       return fmt::format("{} is walked in steps of {}, then of {}", name, outer, p.tile);
+    if (outer > 1 && p.tile == 1) return fmt::format("{} is walked one at a time inside of longer steps", name);
     if (p.walk == WalkKind::kGrid) {
       if (!parallel_.has(a)) return fmt::format("{} can't be in the grid: a result needs all of it", name);
       if (in_grid.has(a) || outer != 0) return fmt::format("{} is in the grid twice, or after its loop", name);

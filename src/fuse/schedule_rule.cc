@@ -38,6 +38,8 @@ AxisId unit_axis(const Program& program, const std::vector<ExprPtr>& subscripts)
   return -1;
 }
 
+constexpr int64_t kPieces = 256;  // of an axis that data end
+
 class Rule {
  public:
   Rule(const Program& program, const Kernel& kernel, const Machine& machine)
@@ -179,14 +181,10 @@ class Rule {
     for (AxisId a : order_) {
       if (!columns.has(a)) rows.push_back(a);
     }
-    // Rows of a grid point, then rows at a time: as many as half of the nearest memory takes.
+    // Rows at a time: as many short ones as the nearest memory takes. The device gives out several grid points at once.
     int64_t width = std::max<int64_t>(1, count(columns));
-    double total = static_cast<double>(length) * work(parallel_);
-    int64_t budget =
-        std::max<int64_t>(1, static_cast<int64_t>(std::clamp(total / static_cast<double>(wanted_tasks()),
-                                                             double{kLeastElements}, double{kMostElements})) /
-                                 length);
-    int64_t left = std::max<int64_t>(1, columns.empty() ? budget : 1);
+    int64_t budget = std::max<int64_t>(1, kLeastElements / length);
+    int64_t left = columns.empty() ? budget : 1;
     std::vector<std::pair<AxisId, int64_t>> steps;
     for (auto it = rows.rbegin(); it != rows.rend(); ++it) {
       int64_t size = std::max<int64_t>(1, extents_[*it]);
@@ -201,9 +199,12 @@ class Rule {
         if (columns.has(a)) walk(a, step, WalkKind::kGrid);
       }
     }
-    for (const auto& [a, step] : steps) {
-      int64_t together = std::max<int64_t>(1, kLeastElements / length);
-      if (step > together) plan_.axes.push_back({kernel_.axes[a].name, together, WalkKind::kLoop});
+    // What the data end has no size to keep a row of.
+    for (AxisId n : inner.list()) {
+      bool known = extent(program_, kernel_, n).has_value() && !has_reduction(kernel_.axes[n].hi);
+      if (known) continue;
+      walk(n, kPieces, WalkKind::kLoop);
+      if (feasible(program_, {{plan_}}, machine_)) plan_.axes.pop_back();
     }
   }
 

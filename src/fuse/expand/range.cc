@@ -87,18 +87,22 @@ Expander::Value Expander::reduction(const NodePtr& node, const Path& path) {
   return out;
 }
 
-// A count of indices is a number.
+// A count of indices is a number, and so is what nothing is reduced to.
 ExprPtr Expander::reduced(tile::Op op, AxisSet over, const ExprPtr& body) {
-  if (op == tile::Op::kSum && body->op == tile::Op::kInteger) {
-    int64_t count = body->integer;
-    bool known = true;
-    for (AxisId id : over.list()) {
-      const tile::Axis& a = graph_.axes[static_cast<size_t>(id)];
-      known &= a.hi->op == tile::Op::kInteger && (!a.lo || a.lo->op == tile::Op::kInteger);
-      if (known) count *= std::max<int64_t>(0, a.hi->integer - (a.lo ? a.lo->integer : 0));
+  int64_t count = 1;
+  bool counted = true;
+  for (AxisId id : over.list()) {
+    const tile::Axis& a = graph_.axes[static_cast<size_t>(id)];
+    bool known = a.hi->op == tile::Op::kInteger && (!a.lo || a.lo->op == tile::Op::kInteger);
+    if (!known) {
+      counted = false;
+      continue;
     }
-    if (known) return integer(count);
+    int64_t size = std::max<int64_t>(0, a.hi->integer - (a.lo ? a.lo->integer : 0));
+    if (size == 0) return in(tile::identity(op, body->type));
+    count *= size;
   }
+  if (op == tile::Op::kSum && body->op == tile::Op::kInteger && counted) return integer(body->integer * count);
   return in(tile::reduce(op, over, body));
 }
 
