@@ -163,7 +163,9 @@ void Expander::bound_of(expr::IndexId index, const NodePtr& node, Bound& bound) 
 void Expander::check_ends(const expr::Binder& b, const Path& path, const Bound& bound) {
   if (bound.limit < 0) return;
   ExprPtr lo = b.lo ? value(b.lo, path).e : integer(0), hi = value(b.hi, path).e;
-  ExprPtr some = condition(with(path, make(tile::Op::kLt, {lo, hi})));
+  // An end is the same for all indices that it doesn't mention: enough that there is one.
+  Path way = projected(path, lo->axes | hi->axes);
+  ExprPtr some = condition(with(way, make(tile::Op::kLt, {lo, hi})));
   auto end = [&](const ExprPtr& e, tile::Op op, int64_t limit, const NodePtr& at, const char* which) {
     if (!loads(e)) return;
     ExprPtr inside = make(op, {e, integer(limit)});
@@ -172,7 +174,7 @@ void Expander::check_ends(const expr::Binder& b, const Path& path, const Bound& 
     int32_t s = site(bound.write ? Code::E803 : Code::E801, at->span, bound.tensor.str(), place);
     // Where fewer conditions led here before, this place has been looked at.
     std::set<const tile::Expr*> on_the_way;
-    for (const Condition& c : path) on_the_way.insert(c.e.get());
+    for (const Condition& c : way) on_the_way.insert(c.e.get());
     std::vector<std::set<const tile::Expr*>>& known = looked_at_[{inside.get(), s}];
     for (const auto& before : known) {
       if (std::ranges::includes(on_the_way, before)) return;
