@@ -108,7 +108,7 @@ std::string first_failure(Derived& d, const Case& c, bool brief) {
     }
     if (d.derivation.passes.size() == 1) {
       int64_t n = d.extent;
-      std::string why = check("split", d.split({0, n / 5, n / 2, n / 2, n - 1, n}, number));
+      std::string why = check("split", d.split({0, n / 5, n / 2, n / 2, std::max<int64_t>(n - 1, 0), n}, number));
       if (!why.empty()) return why;
       if (all || number % 3 == 0) why = check("cascade", d.cascade(n / 3, 4));
       if (!why.empty()) return why;
