@@ -1,5 +1,5 @@
-// The default rule: the class of a kernel, what it walks, and that its schedules are feasible whatever the sizes; and
-// that schedules which don't fit are refused with a reason.
+// The default rule: the class of a kernel, what it walks, and that its schedules are feasible whatever the sizes; and that
+// schedules which don't fit are refused with a reason.
 #include "fuse/schedule_rule.h"
 
 #include <gtest/gtest.h>
@@ -30,8 +30,8 @@ Program parsed(const std::string& text) {
 }
 
 Program product(int64_t m, int64_t n, int64_t k) {
-  return parsed("program p lowered\ndims M = " + std::to_string(m) + ", N = " + std::to_string(n) +
-                ", K = " + std::to_string(k) +
+  return parsed("program p lowered\ndims M = " + std::to_string(m) + ", N = " + std::to_string(n) + ", K = " +
+                std::to_string(k) +
                 "\nin a: f32[M, K]\nin b: f32[K, N]\nout c: f32[M, N]\n\nkernel p\n  axes m < M, n < N, k < K\n"
                 "  store c[m, n] = dot[k](load a[m, k], load b[k, n])\n");
 }
