@@ -229,7 +229,8 @@ class Rule {
   void walk_what_data_end() {
     for (size_t i = 0; i < kernel_.axes.size(); ++i) {
       const Axis& axis = kernel_.axes[i];
-      bool data = has_reduction(axis.hi) || (axis.lo && has_reduction(axis.lo));
+      bool data = has_reduction(axis.hi) || (axis.lo && has_reduction(axis.lo)) ||
+                  !extent(program_, kernel_, static_cast<AxisId>(i));
       bool planned = std::any_of(plan_.axes.begin(), plan_.axes.end(),
                                  [&](const AxisPlan& p) { return p.axis == axis.name && p.walk == WalkKind::kLoop; });
       if (!data || planned) continue;

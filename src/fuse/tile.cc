@@ -142,12 +142,12 @@ class Tiler {
     }
   }
 
-  // What isn't walked has one range for the indices in range: that of the scalars.
+  // Outside of the grid an axis has one range: that for the scalars' indices.
   void settle_ranges() {
-    AxisSet walked = streamed_axes(kernel_);
-    for (const Walk& w : kernel_.grid) walked |= AxisSet::of(w.axis);
+    AxisSet gridded;
+    for (const Walk& w : kernel_.grid) gridded |= AxisSet::of(w.axis);
     for (size_t i = 0; i < kernel_.axes.size(); ++i) {
-      if (walked.has(static_cast<AxisId>(i))) continue;
+      if (gridded.has(static_cast<AxisId>(i))) continue;
       for (ExprPtr* end : {&kernel_.axes[i].lo, &kernel_.axes[i].hi}) {
         if (!*end || !has_reduction(*end)) continue;
         ExprPtr now = with_scalars(kernel_, *end);

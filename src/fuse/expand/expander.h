@@ -116,6 +116,7 @@ class Expander {
   std::unordered_map<expr::IndexId, tile::ExprPtr> env_;
   std::map<std::vector<const void*>, Value> done_;
   std::unordered_map<const expr::Node*, std::vector<expr::IndexId>> free_;
+  std::unordered_set<const tile::Expr*> unsafe_;  // loads that are not in range everywhere
   std::unordered_map<const tile::Expr*, std::vector<const tile::Expr*>> needy_;
   std::unordered_map<const tile::Expr*, std::unordered_set<const tile::Expr*>> below_;
   using PlaceKey = std::tuple<const Source*, uint32_t, uint32_t, std::string, int, bool>;

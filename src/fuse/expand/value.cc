@@ -188,6 +188,7 @@ Expander::Value Expander::read(const NodePtr& node, const Path& path) {
   if (!through) load.site = -1;
   load.span = node->span;
   ExprPtr e = in(tile::with_args(load, load.args, load.guard));
+  if (!inside) unsafe_.insert(e.get());
   Kind kind = quern::kind(e->type);
   if (kind == Kind::kReal) e = in(tile::cast(e->type == ScalarType::f64 ? e->type : ScalarType::f32, e));
   if (kind == Kind::kInt) e = in(tile::cast(ScalarType::i64, e));
@@ -371,8 +372,7 @@ bool Expander::covered(const ExprPtr& e, const ExprPtr& condition) {
     std::unordered_set<const tile::Expr*> seen;
     auto walk = [&](auto& self, const ExprPtr& x) -> void {
       if (!x || !seen.insert(x.get()).second) return;
-      bool load = x->op == tile::Op::kLoad && (x->guard || x->checked);
-      if (load || x->op == tile::Op::kCheck) need->second.push_back(x.get());
+      if (unsafe_.contains(x.get()) || x->op == tile::Op::kCheck) need->second.push_back(x.get());
       for (const ExprPtr& a : x->args) self(self, a);
       self(self, x->guard);
     };
