@@ -266,10 +266,14 @@ class Laner {
 
   void dot_sizes(const Site& site, NestAxis& lane, int64_t w) {
     int64_t columns = ceil_div(most(site, lane.axis), w);  // vectors
-    // Accumulators, operands and a broadcast share the registers.
-    int64_t registers = machine_.registers >= 32 ? 24 : std::max<int64_t>(4, machine_.registers - 4);
-    int64_t vectors = std::min<int64_t>(columns, registers >= 24 ? (columns % 4 == 0 ? 4 : 3) : 2);
-    if (columns == 5 && registers >= 24) vectors = 5;
+    // As many accumulators as the rule has; other shapes of 24 are as fast, so that columns divide.
+    const DotRule* rule = machine_.dot(site.dot->args[1]->type, site.dot->type);
+    if (!rule) rule = machine_.dot(ScalarType::f32, ScalarType::f32);
+    int64_t wide = rule ? ceil_div(rule->n, w) : 2;
+    int64_t registers = rule ? rule->m * wide : 8;
+    int64_t vectors = std::min(columns, wide == 3 && columns % 4 == 0 ? 4 : wide);
+    if (wide == 3 && columns == 5) vectors = 5;
+    vectors = std::max<int64_t>(1, vectors);
     lane.size = vectors * w;
     AxisId rows = largest(site, AxisRole::kBlock, lane.axis);
     if (rows < 0) return;

@@ -112,7 +112,12 @@ size_t elements(const Program& program, const Parameter& p) {
   return static_cast<size_t>(out);
 }
 
-void put(std::vector<std::byte>& bytes, size_t size, size_t at, uint64_t bits) {
+void put(std::vector<std::byte>& bytes, int width, size_t at, uint64_t bits) {
+  if (width < 8) {
+    bytes[at / 2] |= static_cast<std::byte>((bits & 15) << (at % 2 * 4));
+    return;
+  }
+  size_t size = static_cast<size_t>(width) / 8;
   for (size_t i = 0; i < size; ++i) bytes[at * size + i] = static_cast<std::byte>(bits >> (8 * i) & 0xff);
 }
 
@@ -124,24 +129,37 @@ Contents random_contents(const Program& program, std::mt19937_64& random) {
   for (const Parameter& p : program.parameters) {
     out.emplace_back();
     if (p.role == Role::kOut || p.role == Role::kTmp) continue;
-    size_t count = elements(program, p), size = static_cast<size_t>(row(p.type).bits) / 8;
-    out.back().resize(count * size);
+    size_t count = elements(program, p);
+    out.back().resize(static_cast<size_t>(byte_size(p.type, static_cast<int64_t>(count))));
     for (size_t i = 0; i < count; ++i) {
       uint64_t bits = kind(p.type) == Kind::kReal
                           ? encode_real(p.type, normal(random))
-                          : encode_int(p.type, std::uniform_int_distribution<int64_t>(0, 12)(random));
-      put(out.back(), size, i, bits);
+                          : encode_int(p.type, std::uniform_int_distribution<int64_t>(
+                                                   0, p.type == ScalarType::boolean ? 1 : 12)(random));
+      put(out.back(), row(p.type).bits, i, bits);
     }
   }
   return out;
 }
 
-Interpreted run(const Program& program, const Contents& contents, Mode mode) {
+namespace {
+
+Result<Interpreted> result_of(const Program& program, const Contents& contents, Mode mode) {
   Launch launch;
   launch.mode = mode;
   for (const Dim& d : program.dims) launch.dims.push_back(*d.value);
   for (const auto& bytes : contents) launch.arguments.push_back(bytes.empty() ? nullptr : bytes.data());
-  auto out = interpret(program, launch);
+  return interpret(program, launch);
+}
+
+}  // namespace
+
+bool runs(const Program& program, const Contents& contents) {
+  return result_of(program, contents, Mode::kBound).has_value();
+}
+
+Interpreted run(const Program& program, const Contents& contents, Mode mode) {
+  auto out = result_of(program, contents, mode);
   if (!out) {
     ADD_FAILURE() << render(out.error());
     return {};

@@ -31,6 +31,8 @@ using Contents = std::vector<std::vector<std::byte>>;
 Contents random_contents(const tile::Program& program, std::mt19937_64& random);
 // Runs it, in f64 with bounds unless another mode is given. A fault fails the test.
 tile::Interpreted run(const tile::Program& program, const Contents& contents, tile::Mode mode = tile::Mode::kBound);
+// Does it run without a fault?
+bool runs(const tile::Program& program, const Contents& contents);
 // The results agree within the bounds of both, and so do the findings.
 void expect_same(const tile::Interpreted& a, const tile::Interpreted& b, const std::string& what);
 
