@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
+#include <iterator>
 
 #include "artifact/cache.h"
 #include "artifact/report.h"
@@ -42,7 +44,12 @@ Result<void> expand(State& s) {
   return {};
 }
 
-Result<void> lower(State& s) { return next(s, fuse::lower(s.graph)); }
+Result<void> lower(State& s) {
+  fuse::LoweredProgram lowered = fuse::lower(s.graph, s.machine);
+  s.program = std::move(lowered.program);
+  std::ranges::move(lowered.remarks, std::back_inserter(s.remarks));
+  return {};
+}
 
 // `plain` instead of a schedule: nothing is tiled, every statement is a scalar nest of its own.
 constexpr std::string_view kPlain = "plain";

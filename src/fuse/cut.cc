@@ -132,8 +132,7 @@ class Cutter {
     ExprPtr first = lo_, last = hi, low_full = nullptr, high_full = nullptr;
     for (const Edge& e : edges_) {
       bool may_skip = absorbed(loop_.body, n_, e.condition);
-      // The same edge for all indices of the other axes, and nothing beyond it: ranges are exact, no edge tiles.
-      bool sharp = may_skip && equal(e.full, e.empty);
+      bool sharp = is_sharp(e, may_skip);
       if (e.upper) {
         upper.push_back(e);
         if (may_skip) last = smaller(last, e.empty);
@@ -158,7 +157,7 @@ class Cutter {
     ExprPtr p2 = high_full ? border(smaller(larger(aligned(high_full, false), p1), p3)) : p3;
     std::vector<Edge> sharp_ones;
     for (const Edge& e : edges_) {
-      if (equal(e.full, e.empty) && absorbed(loop_.body, n_, e.condition)) sharp_ones.push_back(e);
+      if (is_sharp(e, absorbed(loop_.body, n_, e.condition))) sharp_ones.push_back(e);
     }
     std::vector<Loop> out;
     if (low_full) add(out, p0, p1, sharp_ones, renamed);
@@ -171,6 +170,12 @@ class Cutter {
   }
 
  private:
+  // The same edge for all indices of the other axes, and nothing beyond it: ranges are exact, so there are no edge
+  // tiles. A lower edge of tiles is rounded down and never sharp.
+  bool is_sharp(const Edge& e, bool may_skip) const {
+    return may_skip && equal(e.full, e.empty) && (e.upper || loop_.walks[0].size == 0);
+  }
+
   bool from_outside(const ExprPtr& e) const {
     std::set<int32_t> own = names_defined(loop_.body);
     for (const Carry& c : loop_.carries) own.insert(c.name);

@@ -67,14 +67,18 @@ struct Accumulator {
   tile::Op op = tile::Op::kSum;
   ScalarType type = ScalarType::f32;
   tile::AxisSet axes;
-  tile::ExprPtr guard;  // null: everywhere
+  tile::ExprPtr guard;                           // null: everywhere
   std::vector<tile::ExprPtr> weights, divisors;  // factors, as written; none: 1
-  tile::ExprPtr exponent;  // h; null: none
+  tile::ExprPtr exponent;                        // h; null: none
   double k = 1;
   int gauge = -1;
-  bool masked = false;  // h is -inf outside the guard
-  bool careful = false; // an element of weight 0 may have an infinite factor and is skipped
+  bool masked = false;   // h is -inf outside the guard
+  bool careful = false;  // an element of weight 0 may have an infinite factor and is skipped
   std::vector<Difference> differences;
+  // (y / a)^power besides, a the running maximum of |y|: squares that neither overflow nor vanish.
+  int amplitude = -1;  // the accumulator of a
+  int amplitude_power = 0;
+  tile::ExprPtr amplitude_of;  // y
   // Only elements whose key equals this result (a maximum, a minimum, a selected index), emptied when it changes.
   tile::ExprPtr key, selected;  // selected: over results
   tile::ExprPtr selected_stored;
@@ -124,9 +128,9 @@ class Namer {
 
 // One pass as statements: a loop over the streamed axes, whole, and the state that it carries.
 struct LoweredPass {
-  tile::Block before;          // values that the loop needs (answers of earlier passes)
+  tile::Block before;  // values that the loop needs (answers of earlier passes)
   tile::Loop loop;
-  std::vector<int32_t> state;  // by live accumulator, in order of level: its name in the kernel
+  std::vector<int32_t> state;    // by live accumulator, in order of level: its name in the kernel
   std::vector<int> accumulator;  // and its place in Pass::accumulators
 };
 struct Lowered {

@@ -1,5 +1,5 @@
-// Whether a schedule fits a program: names exist, only parallel axes are in the grid, steps nest, shared bytes stay with
-// one grid point. Everything that tile() would otherwise have to refuse.
+// Whether a schedule fits a program: names exist, only parallel axes are in the grid, steps nest, shared bytes stay
+// with one grid point. Everything that tile() would otherwise have to refuse.
 #include <fmt/format.h>
 
 #include <set>
@@ -66,11 +66,14 @@ class Checker {
   std::string plan_problem(const AxisPlan& p, AxisId a, int64_t outer, AxisSet& in_grid) {
     const std::string& name = p.axis.str();
     if (p.tile < 0 || p.tile > (int64_t{1} << 40)) return fmt::format("{} has step {}", name, p.tile);
-    if (outer != 0 && p.tile > outer) return fmt::format("{} is walked in steps of {}, then of {}", name, outer, p.tile);
+    if (outer != 0 && p.tile > outer)
+      return fmt::format("{} is walked in steps of {}, then of {}", name, outer, p.tile);
+    if (outer > 1 && p.tile == 1) return fmt::format("{} is walked one at a time inside of longer steps", name);
     if (p.walk == WalkKind::kGrid) {
       if (!parallel_.has(a)) return fmt::format("{} can't be in the grid: a result needs all of it", name);
       if (in_grid.has(a) || outer != 0) return fmt::format("{} is in the grid twice, or after its loop", name);
-      if (bytes_.has(a) && p.tile % 2 != 0) return fmt::format("{} has an odd step, and two elements share a byte", name);
+      if (bytes_.has(a) && p.tile % 2 != 0)
+        return fmt::format("{} has an odd step, and two elements share a byte", name);
       in_grid |= AxisSet::of(a);
       return "";
     }

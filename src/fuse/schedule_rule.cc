@@ -14,9 +14,9 @@ using namespace tile;
 
 namespace {
 
-constexpr int64_t kUnknownExtent = 1024;   // of an axis whose size is known at launch only
-constexpr int64_t kTasksPerUnit = 4;       // so that a shared machine stays balanced
-constexpr int64_t kLeastElements = 4096;   // of a grid point: starting one costs about a microsecond
+constexpr int64_t kUnknownExtent = 1024;  // of an axis whose size is known at launch only
+constexpr int64_t kTasksPerUnit = 4;      // so that a shared machine stays balanced
+constexpr int64_t kLeastElements = 4096;  // of a grid point: starting one costs about a microsecond
 constexpr int64_t kMostElements = 65536;
 constexpr int64_t kStreamStep = 1024;
 constexpr int64_t kWholeReduced = 2048;
@@ -157,8 +157,8 @@ class Rule {
   void map(const std::vector<AxisId>& axes) {
     double total = 1;
     for (AxisId a : axes) total *= static_cast<double>(extents_[a]);
-    auto left = static_cast<int64_t>(std::clamp(total / static_cast<double>(wanted_tasks()),
-                                                double{kLeastElements}, double{kMostElements}));
+    auto left = static_cast<int64_t>(
+        std::clamp(total / static_cast<double>(wanted_tasks()), double{kLeastElements}, double{kMostElements}));
     std::vector<std::pair<AxisId, int64_t>> steps;
     for (auto it = axes.rbegin(); it != axes.rend(); ++it) {
       int64_t size = std::max<int64_t>(1, extents_[*it]);
@@ -179,12 +179,10 @@ class Rule {
     for (AxisId a : order_) {
       if (!columns.has(a)) rows.push_back(a);
     }
-    // Rows of a grid point, then rows at a time: as many as half of the nearest memory takes.
+    // Rows at a time: as many short ones as the nearest memory takes. The device gives out several grid points at once.
     int64_t width = std::max<int64_t>(1, count(columns));
-    double total = static_cast<double>(length) * work(parallel_);
-    int64_t budget = std::max<int64_t>(1, static_cast<int64_t>(std::clamp(total / static_cast<double>(wanted_tasks()),
-                                                double{kLeastElements}, double{kMostElements})) / length);
-    int64_t left = std::max<int64_t>(1, columns.empty() ? budget : 1);
+    int64_t budget = std::max<int64_t>(1, kLeastElements / length);
+    int64_t left = columns.empty() ? budget : 1;
     std::vector<std::pair<AxisId, int64_t>> steps;
     for (auto it = rows.rbegin(); it != rows.rend(); ++it) {
       int64_t size = std::max<int64_t>(1, extents_[*it]);
@@ -198,10 +196,6 @@ class Rule {
       for (AxisId a : order_) {
         if (columns.has(a)) walk(a, step, WalkKind::kGrid);
       }
-    }
-    for (const auto& [a, step] : steps) {
-      int64_t together = std::max<int64_t>(1, kLeastElements / length);
-      if (step > together) plan_.axes.push_back({kernel_.axes[a].name, together, WalkKind::kLoop});
     }
   }
 
@@ -255,7 +249,8 @@ class Rule {
     for (AxisId n : streamed_.list()) {
       bool known = extent(program_, kernel_, n).has_value() && !has_reduction(kernel_.axes[n].hi);
       // Scores and what is made of them stay near, two values of a block of rows.
-      int64_t most = machine_.near_bytes * 3 / 4 / (2 * 4 * std::min<int64_t>(step, std::max<int64_t>(1, count(kept & rows_))));
+      int64_t most =
+          machine_.near_bytes * 3 / 4 / (2 * 4 * std::min<int64_t>(step, std::max<int64_t>(1, count(kept & rows_))));
       most = std::clamp<int64_t>(most / 64 * 64, 64, kStreamStep);
       int64_t trips = ceil_div(extents_[n], most);
       if (!known || trips > 1) walk(n, known ? up(ceil_div(extents_[n], trips), 64) : most, WalkKind::kLoop);
@@ -281,7 +276,8 @@ class Rule {
     const DotRule* rule = dot_rule();
     int64_t panel = rule ? rule->n : 3 * lanes();
     int64_t reduced = std::max<int64_t>(1, count(dot_.over));
-    int64_t k_step = reduced > kWholeReduced ? up(ceil_div(reduced, ceil_div(reduced, kWholeReduced)), lanes()) : reduced;
+    int64_t k_step =
+        reduced > kWholeReduced ? up(ceil_div(reduced, ceil_div(reduced, kWholeReduced)), lanes()) : reduced;
     int64_t row_step = m < 0 ? 1 : extents_[m];
     if (n >= 0) {
       if (extents_[n] % (4 * lanes()) == 0) panel = 4 * lanes();

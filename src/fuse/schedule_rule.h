@@ -2,8 +2,8 @@
 //
 //   class    property                                   walks (a CPU's columns of docs/tile.md, section 3)
 //   map      no reduction                               grid of pieces of 4 to 64 Ki elements, the innermost axis last
-//   row      reductions, no dot                         rows in the grid, one row (or a few short ones) at a time in a
-//                                                       loop, so that what is kept of a row stays close
+//   row      reductions, no dot                         grid of rows, one or a few short ones at a time, so that what
+//                                                       is kept of a row stays close; columns in vectors
 //   stream   dots in a loop that carries state          grid of batch axes and row blocks; rows in a loop of 48; the
 //                                                       streamed axis whole up to 1024, else in equal steps
 //   matvec   dots with fewer rows than pay for a panel  grid of columns

@@ -4,10 +4,10 @@
 
 #include "fuse/cut.h"
 #include "fuse/schedule_rule.h"
-#include "tile/scalar_axes.h"
 #include "fuse/walk_reductions.h"
 #include "tile/rebuild.h"
 #include "tile/reductions.h"
+#include "tile/scalar_axes.h"
 
 namespace quern::fuse {
 

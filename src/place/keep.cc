@@ -36,10 +36,11 @@ class Keeper {
       } else if (const auto* loop = std::get_if<Loop>(&s.is)) {
         for (const Walk& w : loop->walks) use(w.lo), use(w.hi);
         for (const Carry& c : loop->carries) {
-          use(c.init), use(c.next);
+          use(c.init);
           kept_.insert(c.name);
         }
         see(loop->body, nest);
+        for (const Carry& c : loop->carries) use(c.next);
       } else if (const auto* branch = std::get_if<If>(&s.is)) {
         use(branch->condition);
         see(branch->body, nest);
@@ -104,7 +105,8 @@ class Keeper {
     std::stable_sort(keeps.begin(), keeps.end(),
                      [&](const Keep* a, const Keep* b) { return bytes_[a->name] < bytes_[b->name]; });
     // What lies around loops leaves half to what is inside.
-    bool around = std::any_of(block.begin(), block.end(), [](const Statement& s) { return std::holds_alternative<Loop>(s.is); });
+    bool around =
+        std::any_of(block.begin(), block.end(), [](const Statement& s) { return std::holds_alternative<Loop>(s.is); });
     int64_t inside = around ? left / 2 : 0;
     left -= inside;
     for (Keep* keep : keeps) {

@@ -1,9 +1,9 @@
 // Decides what is kept in memory between nests.
 //
 // Before: nests (place/nest.h). After, stage `placed`: a name that is used outside the nest that defines it, or that a
-// loop carries, has a Keep in front of that nest or loop, in the same block. Its home is near as long as the kept values of
-// a kernel fit the machine's near memory, largest last; what does not fit is far (on a CPU the same arena, no longer in
-// L2). N904 when a kept value has an axis without a static limit.
+// loop carries, has a Keep in front of that nest or loop, in the same block. Its home is near as long as the kept
+// values of a kernel fit the machine's near memory, largest last; what does not fit is far (on a CPU the same arena, no
+// longer in L2). N904 when a kept value has an axis without a static limit.
 #pragma once
 
 #include "base/result.h"

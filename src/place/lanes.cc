@@ -79,6 +79,8 @@ class Laner {
         walks.resize(outer);
       } else if (auto* branch = std::get_if<If>(&s.is)) {
         collect(branch->body, walks);
+      } else if (auto* let = std::get_if<Let>(&s.is)) {
+        values_[let->name] = let->value;
       } else if (auto* keep = std::get_if<Keep>(&s.is)) {
         keeps_[keep->name] = keep;
         kept_walks_[keep->name] = walks;
@@ -307,8 +309,8 @@ class Laner {
     return out;
   }
 
-  // The width of the panels of a dot's operand: the block of its lanes axis; 0 if it is no such operand, or if the tiles
-  // of a loop inside would not begin at a panel.
+  // The width of the panels of a dot's operand: the block of its lanes axis; 0 if it is no such operand, or if the
+  // tiles of a loop inside would not begin at a panel.
   int64_t panel_width(int32_t name, AxisId inner) const {
     int64_t width = 0;
     for (const Site& site : sites_) {
@@ -330,15 +332,39 @@ class Laner {
       const std::vector<Walk>& outer = kept_walks_.at(name);
       for (size_t i = outer.size(); i < site.walks.size(); ++i) {
         const Walk& w = site.walks[i];
-        if (w.axis == inner && w.size % width != 0) return 0;
+        if (w.axis == inner && (w.size % width != 0 || !begins_at_panel(w, width))) return 0;
       }
     }
     return width;
   }
 
+  // Does the range begin at a multiple of `width`? Borders of cut ranges do (fuse/cut.h), or the range is empty: they
+  // are clipped by the end of it.
+  bool begins_at_panel(const Walk& w, int64_t width) const {
+    if (!w.lo) return true;
+    if (kernel_.axes[w.axis].lo || w.size == 0)
+      return w.lo->op == Op::kInteger && w.lo->integer == 0 && !kernel_.axes[w.axis].lo;
+    return is_multiple(w.lo, width);
+  }
+  bool is_multiple(const ExprPtr& e, int64_t width) const {
+    switch (row(*e).family) {
+      case Family::literal: return e->op == Op::kInteger && e->integer % width == 0;
+      case Family::name: return values_.contains(e->id) && is_multiple(values_.at(e->id), width);
+      case Family::arithmetic:
+        if (e->op == Op::kMul) return is_multiple(e->args[0], width) || is_multiple(e->args[1], width);
+        return (e->op == Op::kAdd || e->op == Op::kSub) && is_multiple(e->args[0], width) &&
+               is_multiple(e->args[1], width);
+      case Family::extremum:
+        if (e->op == Op::kMinOf) return is_multiple(e->args[0], width) || is_multiple(e->args[1], width);
+        return is_multiple(e->args[0], width) && is_multiple(e->args[1], width);
+      default: return false;
+    }
+  }
+
   const Program& program_;
   Kernel& kernel_;
   const Machine& machine_;
+  std::map<int32_t, ExprPtr> values_;  // of the integers outside of nests
   std::vector<Site> sites_;
   std::map<int32_t, const Nest*> definer_;
   std::map<int32_t, const Keep*> keeps_;

@@ -20,8 +20,8 @@ bool is_let(const Statement& s) { return std::holds_alternative<Let>(s.is); }
 
 // What a Let or a Store is to the rule.
 struct Facts {
-  AxisSet axes;      // of its instances: of the value, the subscripts, the condition
-  AxisSet over;      // what it reduces
+  AxisSet axes;  // of its instances: of the value, the subscripts, the condition
+  AxisSet over;  // what it reduces
   bool store = false;
   std::set<int32_t> uses;
   std::map<int32_t, std::vector<ExprPtr>> loads;  // by parameter
@@ -59,7 +59,7 @@ struct Open {
   AxisSet block, strip;
   Block body;
   std::set<int32_t> defined;
-  std::set<int32_t> late;  // names of the last phase: results of reductions, and what needs them
+  std::set<int32_t> late;             // names of the last phase: results of reductions, and what needs them
   std::map<int32_t, int32_t> floats;  // floating name -> the name it has here
   std::map<int32_t, std::vector<ExprPtr>> loads;
   std::vector<Store> stores;
@@ -286,7 +286,8 @@ class Nester {
   static bool memory_allows(const Open& open, const Facts& f, const Statement& s, AxisSet, AxisSet strip) {
     for (const Store& store : open.stores) {
       if (f.loads.contains(store.parameter)) return false;
-      if (f.stored == store.parameter && phase(facts({store}), strip, open.late) != phase(f, strip, open.late)) return false;
+      if (f.stored == store.parameter && phase(facts({store}), strip, open.late) != phase(f, strip, open.late))
+        return false;
     }
     if (!f.store) return true;
     auto it = open.loads.find(f.stored);

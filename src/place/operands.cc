@@ -17,14 +17,14 @@ using namespace tile;
 namespace {
 
 constexpr int64_t kUnknown = 1024;
-constexpr int64_t kRowsForPacking = 16;    // so often must a panel be read
-constexpr int64_t kRowsForComputing = 9;   // so often a computed operand: more than one block of rows
-constexpr int64_t kNarrow = 128;           // a row of so many columns is its own panel
+constexpr int64_t kRowsForPacking = 16;   // so often must a panel be read
+constexpr int64_t kRowsForComputing = 9;  // so often a computed operand: more than one block of rows
+constexpr int64_t kNarrow = 128;          // a row of so many columns is its own panel
 
 // A block that encloses a dot: where a name can be defined, and which loop leads on from there.
 struct Level {
   Block* block = nullptr;
-  size_t walks = 0;  // how many walks are outside of it
+  size_t walks = 0;          // how many walks are outside of it
   std::set<int32_t> inside;  // names that are not there yet
 };
 
@@ -196,8 +196,8 @@ class Operands {
   const Machine& machine_;
   std::vector<Walk> walks_;
   std::vector<Level> levels_;
-  std::map<int32_t, int> uses_;  // statements that use a name
-  std::set<int32_t> unused_;      // what stands in the dots now
+  std::map<int32_t, int> uses_;       // statements that use a name
+  std::set<int32_t> unused_;          // what stands in the dots now
   std::map<int32_t, ExprPtr> plain_;  // values of Lets in scope
   std::map<int32_t, Block> before_;
   std::map<Block*, Block> fronts_;

@@ -7,8 +7,8 @@
 
 namespace quern::place {
 
-// Stage `placed`: operands, nest, keep. If the nests that the rule found could not be kept (an axis without a limit), the
-// diagnostics of keep.
+// Stage `placed`: operands, nest, keep. If the nests that the rule found could not be kept (an axis without a limit),
+// the diagnostics of keep.
 Result<tile::Program> place(const tile::Program& tiled, const tile::Machine& machine);
 // Stage `laid`: lanes, pads.
 Result<tile::Program> lay(const tile::Program& placed, const tile::Machine& machine);

@@ -4,6 +4,8 @@
 // |x| < 2^27. f64 uses pi/2 in three parts, of which two have exact products with q, for |x| < 10^6. Beyond, or where a
 // lane is beyond, all lanes go the long way (M. Payne, R. Hanek, "Radian reduction for trigonometric functions", 1983):
 // the significand, an integer, times those 192 bits of 2/pi that are neither multiples of 4 nor too small to matter.
+#include <algorithm>
+
 #include "target/arithmetic.h"
 
 namespace quern::target {
@@ -99,6 +101,31 @@ Reduced far(const Reals& r, const Value& x) {
   return {r.pick(r.below(r.abs(x), r.infinity()), rest, r.nan()), quarter};
 }
 
+// The same for all lanes, by a function of its own, lane after lane: inline it would be most of a kernel's code.
+Reduced far_lanes(const Reals& r, const Value& x) {
+  Module& module = r.w.module();
+  Type scalar{Base::f64};
+  if (!module.helpers.contains("far_angles")) {
+    module.helpers["far_angles"] = "";
+    // %slot: the angles, and behind them room for the rests and the quarters
+    Writer w(module, "define internal void @far_angles(ptr %slot, i64 %bytes)");
+    Writer::Loop loop = w.open_loop(i64(0), {"%bytes", {Base::i64}}, i64(8), true);
+    Value at = w.offset({"%slot", {Base::ptr}}, loop.index);
+    Reduced out = far({w, r.cpu, scalar}, w.load(scalar, at, 8, false));
+    at = w.offset(at, {"%bytes", {Base::i64}});
+    w.store(out.rest, at, 8);
+    w.store(out.quarter, w.offset(at, {"%bytes", {Base::i64}}), 8);
+    w.close_loop(loop);
+    w.finish();
+  }
+  int64_t bytes = 8 * std::max(1, x.type.lanes);
+  Value slot = r.w.stack(3 * bytes);
+  r.w.store(x, slot, 8);
+  r.w.effect("call void @far_angles(ptr " + slot.name + ", i64 " + std::to_string(bytes) + ")");
+  return {r.w.load(x.type, r.w.offset(slot, i64(bytes)), 8, false),
+          r.w.load(r.integers(), r.w.offset(slot, i64(2 * bytes)), 8, false)};
+}
+
 Reduced reduced(const Reals& r, const Value& x, bool from_f32) {
   Writer& w = r.w;
   Value shifted = r.fma(x, r.c(0x1.45f306dc9c883p-1), r.c(r.magic()));
@@ -119,7 +146,7 @@ Reduced reduced(const Reals& r, const Value& x, bool from_f32) {
     any = w.call("llvm.vector.reduce.or.v" + std::to_string(x.type.lanes) + "i1", {Base::i1}, {beyond});
   }
   Writer::Branch b = w.open_if(any, true);
-  Reduced slow = far(r, x);
+  Reduced slow = far_lanes(r, x);
   std::vector<Value> chosen = {r.pick(beyond, slow.rest, rest), w.select(beyond, slow.quarter, quarter)};
   w.open_else(b, chosen);
   std::vector<Value> out = w.close_if(b, {rest, quarter});

@@ -1,8 +1,9 @@
-// What an expression holds where something is known about its parts: in lanes that are absent, or where a mask is false.
+// What an expression holds where something is known about its parts: in lanes that are absent, or where a mask is
+// false.
 //
 // Small constants travel through programs: a score that is masked holds -inf, its exp2 holds 0, and adding it to a sum
-// changes nothing. Two passes ask: cutting of ranges (may the tiles whose mask is false be left out?) and pads (would an
-// absent lane be noticed?). Three things are told apart: a constant, some finite number, anything.
+// changes nothing. Two passes ask: cutting of ranges (may the tiles whose mask is false be left out?) and pads (would
+// an absent lane be noticed?). Three things are told apart: a constant, some finite number, anything.
 #pragma once
 
 #include <functional>

@@ -102,7 +102,8 @@ ExprPtr end_of(const Linear& a, bool greatest) {
   ends.factors.clear();
   for (const auto& [axis, factor] : a.factors) {
     bool high = (factor > 0) == greatest;
-    ends = added(ends, Linear{{}, {{factor, high ? axis_high(axis) : axis_low(axis)}}, high ? wrapping_product(-1, factor) : 0});
+    ends = added(
+        ends, Linear{{}, {{factor, high ? axis_high(axis) : axis_low(axis)}}, high ? wrapping_product(-1, factor) : 0});
   }
   return ends.rest();
 }

@@ -182,8 +182,8 @@ int32_t new_name(Kernel& kernel, Symbol like, ScalarType type, AxisSet axes) {
   Symbol chosen = like.empty() ? Symbol("t") : like;
   std::string stem = chosen.str();
   // x_2 and then x_3, not x_2_2.
-  if (size_t at = stem.find_last_not_of("0123456789"); at != std::string::npos && at > 0 && stem[at] == '_' &&
-                                                       at + 1 < stem.size() && taken(chosen)) {
+  if (size_t at = stem.find_last_not_of("0123456789");
+      at != std::string::npos && at > 0 && stem[at] == '_' && at + 1 < stem.size() && taken(chosen)) {
     stem.resize(at);
   }
   for (int k = 2; taken(chosen); ++k) chosen = Symbol(stem + "_" + std::to_string(k));

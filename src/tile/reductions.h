@@ -2,9 +2,9 @@
 //
 // Before: reductions and dots stand anywhere in expressions. After: each is the whole value of a Let (a dot's third
 // argument and every operand may be any expression without reductions), what a loop hands on (`next`) and what it
-// starts from (`init`) is a name or a constant fill, and ranges and conditions hold no reductions. Nesting into registers, walking a
-// reduction in pieces and placing it all want reductions to be statements. Reductions are not lazy, so nothing changes:
-// their loads carry their own guards.
+// starts from (`init`) is a name or a constant fill, and ranges and conditions hold no reductions. Nesting into
+// registers, walking a reduction in pieces and placing it all want reductions to be statements. Reductions are not
+// lazy, so nothing changes: their loads carry their own guards.
 #pragma once
 
 #include "tile/program.h"

@@ -5,7 +5,6 @@
 
 namespace quern::tile {
 
-
 namespace {
 
 ExprPtr index(AxisId id) {

@@ -1,8 +1,8 @@
 // Axes that are walked one index at a time become scalars.
 //
-// Before: kernel.scalar is empty or smaller. After: the axes given are in no type: not in that of a name, an expression,
-// a fill. Their ends are the index and the one after it. A reduction over such an axis has one element and is that. The
-// declared ranges of axes are left: they are read where an axis still has all its indices.
+// Before: kernel.scalar is empty or smaller. After: the axes given are in no type: not in that of a name, an
+// expression, a fill. Their ends are the index and the one after it. A reduction over such an axis has one element and
+// is that. The declared ranges of axes are left: they are read where an axis still has all its indices.
 #pragma once
 
 #include "tile/program.h"

@@ -98,7 +98,7 @@ bool Algebra::is_answer(const ExprPtr& e) const {
 }
 
 void Algebra::finish(const ExprPtr& reduction) {
-  finished.insert(reduction.get());
+  if (finished.insert(reduction.get()).second) results.push_back(reduction);
   class_.clear();
 }
 
@@ -136,6 +136,7 @@ ExprPtr Algebra::add(const ExprPtr& a, const ExprPtr& b) {
   auto x = number_of(a), y = number_of(b);
   if (x && y) return number(*x + *y, a->type);
   if (b->op == Op::kNeg) return sub(a, b->args[0]);
+  if (a->op == Op::kNeg) return sub(b, a->args[0]);
   return apply(Op::kAdd, {a, b});
 }
 
@@ -157,6 +158,8 @@ ExprPtr Algebra::mul(const ExprPtr& a, const ExprPtr& b) {
   if (x && y) return number(*x * *y, a->type);
   if (is_number(a, -1)) return neg(b);
   if (is_number(b, -1)) return neg(a);
+  if (a->op == Op::kNeg) return neg(mul(a->args[0], b));
+  if (b->op == Op::kNeg) return neg(mul(a, b->args[0]));
   if (a->op == Op::kDiv && is_number(a->args[0], 1)) return div(b, a->args[1]);
   if (b->op == Op::kDiv && is_number(b->args[0], 1)) return div(a, b->args[1]);
   return apply(Op::kMul, {a, b});
@@ -166,6 +169,7 @@ ExprPtr Algebra::div(const ExprPtr& a, const ExprPtr& b) {
   if (is_number(b, 1)) return a;
   if (is_number(a, 0)) return a;
   if (is_number(b, -1)) return neg(a);
+  if (a->op == Op::kNeg) return neg(div(a->args[0], b));
   if (b->op == Op::kDiv && is_number(b->args[0], 1)) return mul(a, b->args[1]);
   return apply(Op::kDiv, {a, b});
 }
@@ -188,8 +192,9 @@ ExprPtr Algebra::power(const ExprPtr& a, double exponent) {
   if (exponent == 0) return number(1, a->type);
   if (exponent == 1) return a;
   if (is_number(a, 1)) return a;
-  if (exponent == 2) return apply(Op::kMul, {a, a});
-  if (exponent == 3) return apply(Op::kMul, {a, apply(Op::kMul, {a, a})});
+  if (is_number(a, 0) && exponent > 0) return a;
+  if (exponent == 2) return mul(a, a);
+  if (exponent == 3) return mul(a, mul(a, a));
   if (exponent == -1) return div(number(1, a->type), a);
   if (exponent == 0.5) return apply(Op::kSqrt, {a});
   if (exponent == -0.5) return apply(Op::kRsqrt, {a});

@@ -48,9 +48,10 @@ class Algebra {
  public:
   explicit Algebra(AxisSet streamed) : n(streamed) {}
 
-  const AxisSet n;                            // the streamed axes
-  std::unordered_set<const Expr*> finished;   // reductions over n that earlier passes have computed
-  void finish(const ExprPtr& reduction);      // adds to `finished`
+  const AxisSet n;                           // the streamed axes
+  std::unordered_set<const Expr*> finished;  // reductions over n that earlier passes have computed
+  std::vector<ExprPtr> results;              // the same, in order
+  void finish(const ExprPtr& reduction);     // adds to `finished`
 
   // Interns a whole tree; reductions over more than n are split into one over n of one over the rest.
   ExprPtr take(const ExprPtr& e);

@@ -40,6 +40,36 @@ void flatten(Algebra& a, const ExprPtr& e, bool minus, std::vector<std::pair<Exp
   }
 }
 
+ExprPtr product_of(Algebra& a, const ExprPtr& x, const ExprPtr& y, bool below) {
+  std::vector<std::pair<ExprPtr, bool>> parts;
+  bool cancels = false, minus = false;
+  std::function<void(const ExprPtr&, bool)> collect = [&](const ExprPtr& e, bool under) {
+    if (e->op == Op::kMul || e->op == Op::kDiv) {
+      collect(e->args[0], under), collect(e->args[1], under != (e->op == Op::kDiv));
+    } else if (e->op == Op::kNeg) {
+      minus = !minus;
+      collect(e->args[0], under);
+    } else {
+      auto other = std::find(parts.begin(), parts.end(), std::pair(e, !under));
+      if (other != parts.end()) {
+        parts.erase(other);
+        cancels = true;
+      } else {
+        parts.emplace_back(e, under);
+      }
+    }
+  };
+  collect(x, false), collect(y, below);
+  if (!cancels) return below ? a.div(x, y) : a.mul(x, y);
+  ExprPtr out = a.number(1, x->type);
+  for (bool under : {false, true}) {
+    for (const auto& [e, u] : parts) {
+      if (u == under) out = u ? a.div(out, e) : a.mul(out, e);
+    }
+  }
+  return minus ? a.neg(out) : out;
+}
+
 ExprPtr sum_of(Algebra& a, const ExprPtr& x, const ExprPtr& y, bool minus) {
   std::vector<std::pair<ExprPtr, bool>> own, parts;
   flatten(a, x, false, parts);
@@ -99,7 +129,8 @@ ExprPtr Finisher::residue(int centre, ScalarType type) {
     return a_.normal(w);
   };
   auto alike = [&](const Accumulator& x) {
-    return x.op == Op::kSum && x.guard == n.guard && x.exponent == n.exponent && x.k == n.k && x.gauge == n.gauge && !x.key;
+    return x.op == Op::kSum && x.guard == n.guard && x.exponent == n.exponent && x.k == n.k && x.gauge == n.gauge &&
+           !x.key;
   };
   if (n.op != Op::kSum || n.key || !n.differences.empty() || !alike(s) || !s.differences.empty()) return nullptr;
   if (weight(s, false) != weight(n, true)) return nullptr;
@@ -159,15 +190,21 @@ Finisher::Scaled Finisher::accumulator(int index) {
 ExprPtr Finisher::value(const Scaled& s) {
   if (s.e.empty() || is_number(s.m, 0)) return s.m;
   ExprPtr e = a_.expression(s.e, s.m->type);
-  visit(e, [&](const ExprPtr& x) {
-    for (size_t g = 0; g < pass_.gauges.size(); ++g) {
-      const Gauge& gauge = pass_.gauges[g];
-      bool is = !gauge.constant && (symbol_index(x, Symbols::kGauge) == static_cast<int>(g) ||
-                                    (exact_.count(static_cast<int>(g)) != 0 &&
-                                     symbol_index(x, Symbols::kStored) == gauge.extremum));
-      if (is) uncancelled.insert(static_cast<int>(g));
-    }
-  });
+  auto reads = [&](const ExprPtr& where, int g) {
+    const Gauge& gauge = pass_.gauges[g];
+    return !gauge.constant && contains(where, [&](const ExprPtr& x) {
+      bool itself = exact_.count(g) != 0 && symbol_index(x, Symbols::kStored) == gauge.extremum;
+      return itself || symbol_index(x, Symbols::kGauge) == g;
+    });
+  };
+  for (int g = 0; g < static_cast<int>(pass_.gauges.size()); ++g) {
+    if (!reads(e, g)) continue;
+    uncancelled.insert(g);
+    bool bounded = std::any_of(s.e.begin(), s.e.end(), [&](const Monomial& m) {
+      return m.coefficient < 0 && m.factors.size() == 1 && m.factors[0]->op == Op::kMaxOf && reads(m.factors[0], g);
+    });
+    if (!bounded) surviving.insert(g);
+  }
   return a_.mul(s.m, a_.exp(e));
 }
 
@@ -249,6 +286,30 @@ int Finisher::unit_sum(int extremum) {
   return -1;
 }
 
+// The extremum that decides whether a sum is infinite, if there is just one.
+ExprPtr Finisher::extremum_in(const ExprPtr& x) {
+  if (x->op != Op::kAdd && x->op != Op::kSub) return nullptr;
+  ExprPtr found = nullptr;
+  for (const Monomial& m : a_.poly(x)) {
+    auto raw = m.factors.size() == 1 ? symbol_index(m.factors[0], Symbols::kRaw) : std::nullopt;
+    bool extremum = raw && (pass_.accumulators[*raw].op == Op::kMax || pass_.accumulators[*raw].op == Op::kMin);
+    if (!extremum) {
+      bool inside = false;
+      for (const ExprPtr& f : m.factors) {
+        inside |= contains(f, [&](const ExprPtr& e) {
+          auto r = symbol_index(e, Symbols::kRaw);
+          return r && pass_.accumulators[*r].op != Op::kSum;
+        });
+      }
+      if (inside) return nullptr;
+      continue;
+    }
+    if (found || m.coefficient != 1) return nullptr;
+    found = m.factors[0];
+  }
+  return found;
+}
+
 ExprPtr Finisher::condition(const ExprPtr& c) {
   if (a_.class_of(c) == 0) return c;
   if (c->op == Op::kEq) {
@@ -258,6 +319,14 @@ ExprPtr Finisher::condition(const ExprPtr& c) {
       auto v = number_of(c->args[1 - i]);
       bool absolute = x->op == Op::kAbs;
       if (absolute) x = x->args[0];
+      // m + z is -inf where m is: what is no extremum is finite.
+      if (v && std::isinf(*v)) {
+        ExprPtr only = extremum_in(x);
+        if (only && only != x) {
+          if (absolute) only = a_.apply(Op::kAbs, {only});
+          return condition(a_.apply(Op::kEq, {only, c->args[1 - i]}));
+        }
+      }
       auto raw = symbol_index(x, Symbols::kRaw);
       if (!v || *v != (absolute ? kInf : -kInf) || !raw) continue;
       int l = unit_sum(*raw);
@@ -320,11 +389,11 @@ Finisher::Scaled Finisher::compute(const ExprPtr& e) {
       }
       case Op::kMul: {
         Scaled a = of(0), b = of(1);
-        return {a_.mul(a.m, b.m), a_.sum(a.e, b.e)};
+        return {product_of(a_, a.m, b.m, false), a_.sum(a.e, b.e)};
       }
       case Op::kDiv: {
         Scaled a = of(0), b = of(1);
-        return {a_.div(a.m, b.m), a_.sum(a.e, a_.scaled(b.e, -1))};
+        return {product_of(a_, a.m, b.m, true), a_.sum(a.e, a_.scaled(b.e, -1))};
       }
       case Op::kAdd:
       case Op::kSub: return sum(of(0), of(1), e->op == Op::kSub, e->type);

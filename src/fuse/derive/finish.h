@@ -19,6 +19,8 @@ class Finisher {
   ExprPtr plain(const ExprPtr& e);
   // Gauges that had to be multiplied back as exp(g), since nothing cancelled them.
   std::set<int> uncancelled;
+  // Those of them without a larger exponent taken off: the product may overflow.
+  std::set<int> surviving;
 
  private:
   // m * exp(e)
@@ -34,6 +36,7 @@ class Finisher {
   Scaled exponential(const ExprPtr& argument);
   ExprPtr value(const Scaled& s);
   ExprPtr condition(const ExprPtr& c);
+  ExprPtr extremum_in(const ExprPtr& x);
   void open_exponent(Scaled& s);
   ExprPtr stored(int index);
   ExprPtr gauge_symbol(int gauge, ScalarType type);

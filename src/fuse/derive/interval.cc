@@ -38,7 +38,9 @@ Interval stored(ScalarType type) {
   }
   if (row(type).bits <= 8) {
     double top = largest(type);
-    return type == ScalarType::f8e8m0 ? Interval{0, top} : type == ScalarType::f8e5m2 ? Interval{} : Interval{-top, top};
+    return type == ScalarType::f8e8m0   ? Interval{0, top}
+           : type == ScalarType::f8e5m2 ? Interval{}
+                                        : Interval{-top, top};
   }
   return {};
 }

@@ -31,6 +31,19 @@ namespace {
 
 constexpr double kStep = 8;  // of a stepped gauge, in powers of two
 
+// Beyond this an extremum has no bits left for steps (its last bit is worth more than a sixteenth of one power of two):
+// then it is taken off first, and steps are of what is left, 0.
+double largest_stepped(ScalarType type) { return type == ScalarType::f64 ? 0x1p48 : 0x1p20; }
+
+ExprPtr bias_of(Algebra& a, const ExprPtr& m) {
+  ExprPtr beyond = a.apply(Op::kGt, {a.apply(Op::kAbs, {m}), a.number(largest_stepped(m->type), m->type)});
+  return a.apply(Op::kFinite, {a.apply(Op::kAnchor, {a.select(beyond, m, a.number(0, m->type))})});
+}
+ExprPtr steps_of(Algebra& a, const ExprPtr& m) {
+  ExprPtr steps = a.mul(a.sub(m, bias_of(a, m)), a.number(std::numbers::log2e / kStep, m->type));
+  return a.mul(a.number(kStep, m->type), a.apply(Op::kCeil, {steps}));
+}
+
 double choose(int n, int k) {
   double out = 1;
   for (int i = 0; i < k; ++i) out = out * (n - i) / (i + 1);
@@ -67,15 +80,27 @@ class Combine {
   // What earlier passes have computed is replaced by `known`; old[i] is the state of accumulator i before.
   Combine(const Derivation& d, const Pass& pass, Namer& namer, const Algebra::Map& known, std::vector<ExprPtr> old,
           AxisSet parts, bool tile, tile::Block& block)
-      : d_(d), a_(*d.algebra), p_(pass), namer_(namer), known_(known), old_(std::move(old)), parts_(parts), tile_(tile),
-        block_(block), next_(old_.size()), gauges_(pass.gauges.size()), moves_(pass.gauges.size()),
-        centres_(pass.centres.size()), shifts_(pass.centres.size()) {}
+      : d_(d),
+        a_(*d.algebra),
+        p_(pass),
+        namer_(namer),
+        known_(known),
+        old_(std::move(old)),
+        parts_(parts),
+        tile_(tile),
+        block_(block),
+        next_(old_.size()),
+        gauges_(pass.gauges.size()),
+        biases_(pass.gauges.size()),
+        moves_(pass.gauges.size()),
+        centres_(pass.centres.size()),
+        shifts_(pass.centres.size()) {}
 
   std::vector<ExprPtr> run() {
     if (tile_) count_uses();
     for (int i : in_order(p_)) {
       const Accumulator& acc = p_.accumulators[i];
-      ExprPtr value = acc.key ? selection(i) : acc.gauge < 0 && acc.differences.empty() ? plain(i) : sum(i);
+      ExprPtr value = acc.key ? selection(i) : acc.gauge < 0 && acc.differences.empty() && acc.amplitude < 0 ? plain(i) : sum(i);
       next_[i] = let(fmt::format("{}_next", hint(acc)), value);
     }
     return next_;
@@ -98,7 +123,7 @@ class Combine {
       const Accumulator& acc = p_.accumulators[i];
       for (const ExprPtr& e : acc.weights) use(e);
       for (const ExprPtr& e : acc.divisors) use(e);
-      use(acc.exponent), use(acc.key);
+      use(acc.exponent), use(acc.key), use(acc.amplitude_of);
       for (const Difference& x : acc.differences) {
         for (const ExprPtr& e : p_.centres[x.centre].y) use(e);
       }
@@ -109,8 +134,8 @@ class Combine {
     auto at = elements_.find(e.get());
     if (at != elements_.end()) return at->second;
     ExprPtr value = a_.substitute(e, known_);
-    bool simple = value->op == Op::kLoad || value->args.empty() ||
-                  (value->op == Op::kCast && value->args[0]->op == Op::kLoad);
+    bool simple =
+        value->op == Op::kLoad || value->args.empty() || (value->op == Op::kCast && value->args[0]->op == Op::kLoad);
     if (!simple && uses_[e.get()] > 1) value = let("x", value);
     return elements_[e.get()] = value;
   }
@@ -139,10 +164,18 @@ class Combine {
       for (const ExprPtr& e : acc.divisors) below = below ? a_.mul(below, element(e)) : element(e);
       out = {a_.div(w ? w : number(1, acc.type), below)};
     }
+    for (int i = 0; i < acc.amplitude_power; ++i) {
+      out.push_back(a_.div(element(acc.amplitude_of), amplitude(next_[acc.amplitude])));
+    }
     for (const Difference& x : acc.differences) {
       for (int i = 0; i < x.power; ++i) out.push_back(offset(x.centre));
     }
     return out;
+  }
+  // What elements are divided by: anything but 0.
+  ExprPtr amplitude(const ExprPtr& a) {
+    ExprPtr zero = number(0, a->type);
+    return a_.select(a_.apply(Op::kEq, {a, zero}), number(1, a->type), a);
   }
   // y + rho at the new state, each extremum next to what it is the extremum of.
   ExprPtr offset(int c) {
@@ -195,11 +228,11 @@ class Combine {
 
   // --- gauges and centres ---
   ExprPtr level_of(int gauge, const ExprPtr& extremum) {
-    const Gauge& g = p_.gauges[gauge];
-    if (!g.stepped) return extremum;
-    ScalarType t = extremum->type;
-    ExprPtr steps = a_.mul(extremum, number(std::numbers::log2e / kStep, t));
-    return a_.mul(number(kStep, t), a_.apply(Op::kCeil, {steps}));
+    return p_.gauges[gauge].stepped ? steps_of(a_, extremum) : extremum;
+  }
+  ExprPtr bias(int g) {
+    if (biases_[g]) return biases_[g];
+    return biases_[g] = let("bias", bias_of(a_, next_[p_.gauges[g].extremum]));
   }
   ExprPtr finite(const ExprPtr& e) { return a_.apply(Op::kFinite, {e}); }
   // The new gauge, finite; in powers of two if it is stepped.
@@ -222,6 +255,10 @@ class Combine {
     ExprPtr old = a_.apply(Op::kAnchor, {level_of(acc.gauge, old_[g.extremum])});
     if (!d_.rules.raw_old_gauge) old = finite(old);
     ExprPtr move = a_.sub(old, fresh);
+    if (g.stepped) {
+      ExprPtr moved = a_.sub(bias_of(a_, old_[g.extremum]), bias(acc.gauge));
+      move = a_.apply(Op::kFma, {moved, number(std::numbers::log2e, acc.type), move});
+    }
     if (acc.k != 1) move = a_.mul(number(acc.k, acc.type), move);
     return known[acc.k] = let("fade", exponential(g, move));
   }
@@ -249,7 +286,8 @@ class Combine {
     const Accumulator& acc = p_.accumulators[i];
     ExprPtr out = old_[i] ? gathered(acc.op, old_[i]) : nullptr;
     if (!tile_) return out;
-    if (acc.op == Op::kSum && acc.weights.empty() && acc.divisors.empty()) return both(acc.op, out, number_of_elements(acc));
+    if (acc.op == Op::kSum && acc.weights.empty() && acc.divisors.empty())
+      return both(acc.op, out, number_of_elements(acc));
     if (acc.op != Op::kSum || !is_real(acc.weights.empty() ? acc.divisors[0] : acc.weights[0])) {
       ExprPtr e = element(acc.weights[0]);
       if (acc.guard) e = a_.select(a_.substitute(acc.guard, known_), e, a_.take(tile::identity(acc.op, acc.type)));
@@ -296,6 +334,10 @@ class Combine {
       ExprPtr moved = acc.differences.empty() || !d_.rules.binomials ? old_[i] : transported(acc);
       if (acc.gauge >= 0) {
         if (ExprPtr c = correction(acc)) moved = a_.mul(moved, c);
+      }
+      if (acc.amplitude >= 0) {
+        ExprPtr ratio = finite(a_.div(old_[acc.amplitude], amplitude(next_[acc.amplitude])));
+        for (int j = 0; j < acc.amplitude_power; ++j) moved = a_.mul(moved, ratio);
       }
       out = gathered(acc.op, moved);
     }
@@ -356,6 +398,7 @@ class Combine {
     } else if (g.stepped) {
       ExprPtr low = gauge(acc.gauge);
       if (acc.k != 1) low = a_.mul(number(acc.k, t), low);
+      h = a_.sub(h, bias(acc.gauge));
       e = a_.apply(Op::kExp2, {a_.apply(Op::kFma, {h, number(acc.k * std::numbers::log2e, t), a_.neg(low)})});
     } else {
       e = a_.sub(h, gauge(acc.gauge));
@@ -374,7 +417,8 @@ class Combine {
       ExprPtr p = weight(acc);
       if (rest && acc.careful) {
         ExprPtr lowest = number(-INFINITY, acc.exponent->type);
-        ExprPtr some = a_.apply(acc.k > 0 ? Op::kNe : Op::kNe, {element(acc.exponent), acc.k > 0 ? lowest : a_.neg(lowest)});
+        ExprPtr some =
+            a_.apply(acc.k > 0 ? Op::kNe : Op::kNe, {element(acc.exponent), acc.k > 0 ? lowest : a_.neg(lowest)});
         rest = a_.select(some, rest, number(0, acc.type));
       }
       out = rest ? a_.mul(p, rest) : p;
@@ -395,7 +439,7 @@ class Combine {
   AxisSet parts_;
   bool tile_;
   tile::Block& block_;
-  std::vector<ExprPtr> next_, gauges_;
+  std::vector<ExprPtr> next_, gauges_, biases_;
   std::vector<std::map<double, ExprPtr>> moves_;
   std::vector<ExprPtr> centres_, shifts_;
   std::map<int, ExprPtr> offsets_;
@@ -416,9 +460,8 @@ Algebra::Map state_map(Algebra& a, const Pass& pass, const std::vector<ExprPtr>&
     if (!gauge.stepped || !state[gauge.extremum]) continue;
     const ExprPtr& m = state[gauge.extremum];
     const Accumulator& acc = pass.accumulators[gauge.extremum];
-    ExprPtr steps = a.apply(Op::kCeil, {a.mul(m, a.number(std::numbers::log2e / kStep, acc.type))});
-    ExprPtr powers = a.mul(a.number(kStep, acc.type), steps);
-    ExprPtr value = a.mul(a.apply(Op::kFinite, {powers}), a.number(std::numbers::ln2, acc.type));
+    ExprPtr powers = a.apply(Op::kFinite, {a.apply(Op::kAnchor, {steps_of(a, m)})});
+    ExprPtr value = a.apply(Op::kFma, {powers, a.number(std::numbers::ln2, acc.type), bias_of(a, m)});
     map[a.symbol(Symbols::kGauge, static_cast<int32_t>(g), acc.type, acc.axes).get()] = value;
   }
   return map;
@@ -462,7 +505,8 @@ Lowered lower_derivation(const Derivation& d, Namer& namer) {
     Algebra::Map map = state_map(a, pass, state, known);
     bool last = p + 1 == d.passes.size();
     if (last) {
-      for (const ExprPtr& o : d.outputs) out.outputs.push_back(put(a, namer, out.finish, "result", a.substitute(o, map)));
+      for (const ExprPtr& o : d.outputs)
+        out.outputs.push_back(put(a, namer, out.finish, "result", a.substitute(o, map)));
     } else {
       for (const Answer& x : pass.answers) {
         known[x.reduction.get()] = put(a, namer, before, "known", a.substitute(x.value, map));

@@ -75,6 +75,7 @@ void mark_live(Pass& pass, const std::vector<ExprPtr>& roots) {
     const Accumulator& acc = pass.accumulators[todo.back()];
     todo.pop_back();
     if (acc.gauge >= 0 && !pass.gauges[acc.gauge].constant) need(pass.gauges[acc.gauge].extremum);
+    if (acc.amplitude >= 0) need(acc.amplitude);
     for (const Difference& d : acc.differences) read(pass.centres[d.centre].stored);
     read(acc.selected_stored);
     if (acc.differences.empty()) continue;
@@ -92,7 +93,7 @@ void set_levels(Pass& pass) {
     if (state[i] == 2) return acc.level;
     if (state[i] == 1) return 0;  // a cycle, which verify reports
     state[i] = 1;
-    int deepest = -1;
+    int deepest = acc.amplitude >= 0 ? level(acc.amplitude) : -1;
     auto read = [&](const ExprPtr& e) {
       if (!e) return;
       visit(e, [&](const ExprPtr& x) {
@@ -100,7 +101,8 @@ void set_levels(Pass& pass) {
         if (auto g = symbol_index(x, Symbols::kGauge)) deepest = std::max(deepest, level(pass.gauges[*g].extremum));
       });
     };
-    if (acc.gauge >= 0 && !pass.gauges[acc.gauge].constant) deepest = std::max(deepest, level(pass.gauges[acc.gauge].extremum));
+    if (acc.gauge >= 0 && !pass.gauges[acc.gauge].constant)
+      deepest = std::max(deepest, level(pass.gauges[acc.gauge].extremum));
     for (const Difference& d : acc.differences) read(pass.centres[d.centre].stored);
     read(acc.selected_stored);
     acc.level = deepest + 1;
@@ -128,7 +130,8 @@ class Planner {
     }
     for (const ExprPtr& o : outputs_) {
       if ((o->axes & a_.n).empty()) continue;
-      d_.remarks.push_back(diagnose(Code::R22, o->span, {{"what", name_of(o)}, {"axis", axis_name(*a_.n.list().begin())}}));
+      d_.remarks.push_back(
+          diagnose(Code::R22, o->span, {{"what", name_of(o)}, {"axis", axis_name(*a_.n.list().begin())}}));
     }
     while (!todo.empty()) {
       std::set<const Expr*> plain;
@@ -164,7 +167,8 @@ class Planner {
     Reducer reducer(a_, intervals_, separator, representer);
     std::vector<ExprPtr> later, open = todo;
     auto reads = [&](const ExprPtr& r, const std::vector<ExprPtr>& list) {
-      return contains(r->args[0], [&](const ExprPtr& x) { return std::find(list.begin(), list.end(), x) != list.end(); });
+      return contains(r->args[0],
+                      [&](const ExprPtr& x) { return std::find(list.begin(), list.end(), x) != list.end(); });
     };
     while (!open.empty()) {
       // Extrema first, so that sums find their gauges.
@@ -216,9 +220,17 @@ class Planner {
       bool real = acc.type == ScalarType::f32 || acc.type == ScalarType::f64;
       if (!d_.rules.stepped_gauge || !acc.differences.empty() || !real) exact.insert(acc.gauge);
     }
-    for (Centre& c : out.centres) c.rho = with_running_count(c.rho, representer);
     std::vector<ExprPtr> results;
     for (const ExprPtr& o : outputs_) results.push_back(representer.resolve(o));
+    // A centre that follows an extremum takes it whole: steps beside it would cost its last bits.
+    for (const Centre& c : out.centres) {
+      visit(c.rho, [&](const ExprPtr& e) {
+        auto raw = symbol_index(e, Symbols::kRaw);
+        for (size_t g = 0; raw && g < out.gauges.size(); ++g) {
+          if (!out.gauges[g].constant && out.gauges[g].extremum == *raw) exact.insert(static_cast<int>(g));
+        }
+      });
+    }
     for (;;) {
       Finisher f(a_, intervals_, representer, out, d_.rules, exact);
       d_.outputs.clear();
@@ -228,7 +240,7 @@ class Planner {
       } else {
         for (Answer& x : out.answers) x.value = f.plain(x.finish);
       }
-      survives_ = f.uncancelled;
+      survives_ = f.surviving;
       for (Centre& c : out.centres) c.stored = f.plain(c.rho);
       for (Accumulator& acc : out.accumulators) {
         if (acc.selected) acc.selected_stored = f.plain(acc.selected);
@@ -240,26 +252,6 @@ class Planner {
     for (size_t g = 0; g < out.gauges.size(); ++g) {
       out.gauges[g].stepped = !out.gauges[g].constant && exact.count(static_cast<int>(g)) == 0;
     }
-  }
-
-  // A static size of the streamed range in a centre is the running count.
-  ExprPtr with_running_count(const ExprPtr& rho, Representer& representer) {
-    if (!d_.rules.running_count) return rho;
-    double extent = 1;
-    for (AxisId x : a_.n.list()) {
-      auto size = intervals_.extent(x);
-      if (!size) return rho;
-      extent *= *size;
-    }
-    Algebra::Map map;
-    visit(rho, [&](const ExprPtr& e) {
-      if (e->op != Op::kDiv) return;
-      Interval below = intervals_(e->args[1]);
-      if (a_.class_of(e->args[1]) != 0 || below.lo != extent || below.hi != extent || extent < 2) return;
-      ExprPtr count = a_.cast(e->type, representer.count());
-      map[e.get()] = a_.div(e->args[0], count);
-    });
-    return map.empty() ? rho : a_.substitute(rho, map);
   }
 
   // What earlier passes hand on, and which accumulators are read at all.

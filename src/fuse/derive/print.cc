@@ -143,10 +143,16 @@ class Printer {
     if (acc.exponent) {
       std::string g = gauges.at(acc.gauge), h = w_.text(acc.exponent);
       std::string difference = g.empty() ? h : h + " - " + g;
-      if (acc.k != 1) difference = fmt::format("{} * {}", number_text(acc.k), g.empty() ? factor(acc.exponent) : "(" + difference + ")");
+      if (acc.k != 1)
+        difference =
+            fmt::format("{} * {}", number_text(acc.k), g.empty() ? factor(acc.exponent) : "(" + difference + ")");
       times("exp(" + difference + ")");
     }
-    for (const ExprPtr& e : acc.weights) times(acc.weights.size() == 1 && product.empty() && acc.differences.empty() ? w_.text(e) : factor(e));
+    for (const ExprPtr& e : acc.weights)
+      times(acc.weights.size() == 1 && product.empty() && acc.differences.empty() ? w_.text(e) : factor(e));
+    if (acc.amplitude >= 0) {
+      times(fmt::format("({} / {})^{}", factor(acc.amplitude_of), accumulators_.at(acc.amplitude), acc.amplitude_power));
+    }
     for (const Difference& x : acc.differences) {
       std::string y;
       for (const ExprPtr& e : p.centres[x.centre].y) {

@@ -56,9 +56,7 @@ std::string Writer::write(const ExprPtr& e, int outer) const {
     for (const ExprPtr& a : args) out += (out.empty() ? "" : ", ") + write(a, 0);
     return out;
   };
-  auto wrapped = [&](std::string text, int precedence) {
-    return precedence < outer ? "(" + text + ")" : text;
-  };
+  auto wrapped = [&](std::string text, int precedence) { return precedence < outer ? "(" + text + ")" : text; };
   switch (r.family) {
     case Family::literal:
       if (e->op == Op::kBoolean) return e->integer != 0 ? "true" : "false";

@@ -38,7 +38,13 @@ ExprPtr Reducer::result_condition(const ExprPtr& body) {
   std::unordered_set<const Expr*> seen;
   std::function<void(const ExprPtr&)> look = [&](const ExprPtr& e) {
     if (!e || found || a_.is_answer(e) || !seen.insert(e.get()).second) return;
-    if ((a_.class_of(e) & kResult) == 0) return;
+    if (e->op == Op::kSelect && a_.class_of(e->args[1]) == 0 && (a_.class_of(e) & kElement) != 0 && is_real(e) &&
+        (is_number(e->args[0], 0) || is_number(e->args[2], 0))) {
+      // Of what is known: nothing is computed twice, since one side is 0.
+      found = e->args[1];
+      return;
+    }
+    if ((a_.class_of(e) & kResult) == 0 && row(*e).family != Family::arithmetic && e->op != Op::kNeg) return;
     if (e->op == Op::kSelect && a_.class_of(e) == (kElement | kResult)) {
       std::function<void(const ExprPtr&)> inside = [&](const ExprPtr& c) {
         if (found || (a_.class_of(c) & kResult) == 0) return;
@@ -60,12 +66,15 @@ Tried<ExprPtr> Reducer::split(const ExprPtr& reduction, const ExprPtr& body, int
   ExprPtr c = depth < kMostConditions ? result_condition(body) : nullptr;
   if (c) {
     Tried<ExprPtr> branch[2];
+    ExprPtr resolved = representer_.resolve(c);
     for (int i : {0, 1}) {
       ExprPtr value = a_.number(i == 0, ScalarType::boolean);
+      representer_.assumed[resolved.get()] = value;
       branch[i] = split(reduction, a_.substitute(body, {{c.get(), value}}, false), depth + 1);
+      representer_.assumed.erase(resolved.get());
       if (!branch[i]) return branch[i];
     }
-    return a_.select(representer_.resolve(c), *branch[0], *branch[1]);
+    return a_.select(resolved, *branch[0], *branch[1]);
   }
   if (auto s = selection(reduction, body)) return *s;
   switch (reduction->op) {
@@ -112,8 +121,11 @@ std::optional<Selection> Reducer::key_of(const ExprPtr& c, ExprPtr& result) {
     ExprPtr resolved = representer_.resolve(r);
     bool fits = a_.is_answer(r) && (r->op == Op::kMax || r->op == Op::kMin) &&
                 (r->args[0] == k || a_.normal(r->args[0]) == a_.normal(k) || masked(r, k));
-    if (auto raw = symbol_index(resolved, Symbols::kRaw); raw && !fits) {
+    // An index that a selection found, or -1 where it found none.
+    ExprPtr index = resolved->op == Op::kSelect && number_of(resolved->args[0]) ? resolved->args[2] : resolved;
+    if (auto raw = symbol_index(index, Symbols::kRaw); raw && !fits) {
       fits = representer_.selects(*raw, k);
+      if (fits) index_of_ = *raw;
     }
     if (!fits) continue;
     result = r;
@@ -139,7 +151,11 @@ std::optional<Tried<ExprPtr>> Reducer::selection(const ExprPtr& reduction, const
   if (!s) return std::nullopt;
   // Where the key equals the result, it is the result.
   ExprPtr p = a_.substitute(body->args[0], {{s->key.get(), result}}, false);
-  if (s->key->op == Op::kAxis) p = body->args[0];
+  if (s->key->op == Op::kAxis) {
+    // There the index's own key is its extremum.
+    auto [key, extremum] = representer_.selected_by(index_of_);
+    p = a_.substitute(body->args[0], {{key.get(), extremum}}, false);
+  }
   if (a_.class_of(p) == kResult || a_.class_of(p) == 0) p = body->args[0];
   int c = a_.class_of(p);
   if (reduction->op == Op::kSum && is_real(reduction)) {
@@ -172,11 +188,17 @@ Tried<ExprPtr> Reducer::lattice(Op op, const ExprPtr& e, const ExprPtr& guard) {
     return leaf(e);
   }
   if ((c & kElement) == 0) {
+    bool some_element = true;
+    for (AxisId x : a_.n.list()) some_element = some_element && intervals_.extent(x).value_or(0) >= 1;
+    if (some_element && !guard) return representer_.resolve(e);
     if (!is_real(e)) return no(e, "an extremum of a result");
-    ExprPtr some = representer_.plain(op, guard ? a_.select(guard, a_.number(0, e->type), a_.number(max ? -INFINITY : INFINITY, e->type)) : a_.number(0, e->type));
+    ExprPtr some = representer_.plain(
+        op, guard ? a_.select(guard, a_.number(0, e->type), a_.number(max ? -INFINITY : INFINITY, e->type))
+                  : a_.number(0, e->type));
     return a_.add(representer_.resolve(e), some);
   }
-  if (auto s = separator_.additive(e); s && !s->y.empty() && (e->op == Op::kAdd || e->op == Op::kSub || e->op == Op::kSum)) {
+  if (auto s = separator_.additive(e);
+      s && !s->y.empty() && (e->op == Op::kAdd || e->op == Op::kSub || e->op == Op::kSum)) {
     Tried<ExprPtr> y = leaf(separator_.added(s->y, e->type));
     return a_.add(*y, representer_.resolve(separator_.added(s->z, e->type)));
   }

@@ -28,6 +28,7 @@ class Reducer {
   Intervals& intervals_;
   Separator& separator_;
   Representer& representer_;
+  int index_of_ = -1;  // the selection that found the index of the last key
 };
 
 }  // namespace quern::fuse::algebra

@@ -10,13 +10,19 @@ namespace quern::fuse::algebra {
 
 namespace {
 
-constexpr double kWidest = 80;     // of an exponent that needs no running gauge
+constexpr double kWidest = 80;       // of an exponent that needs no running gauge
 constexpr double kSmallEnough = 40;  // |h| of one that needs none at all
 
 double choose(int n, int k) {
   double out = 1;
   for (int i = 0; i < k; ++i) out = out * (n - i) / (i + 1);
   return out;
+}
+
+// A logarithm, or a choice of such.
+bool is_small(const ExprPtr& e) {
+  if (e->op == Op::kLog || is_number(e, 0)) return true;
+  return e->op == Op::kSelect && is_small(e->args[0]) && is_small(e->args[2]);
 }
 
 void push_new(std::vector<ExprPtr>& list, const ExprPtr& e) {
@@ -113,7 +119,8 @@ ExprPtr Representer::strip(const ExprPtr& h, std::vector<ExprPtr>& guards) {
     case Op::kDiv:
       if (a_.class_of(h->args[1]) == 0 && intervals_(h->args[1]).lo > 0) return changed(0, strip(h->args[0], guards));
       return h;
-    case Op::kCast: return is_real(h->args[0]) && h->type == ScalarType::f64 ? changed(0, strip(h->args[0], guards)) : h;
+    case Op::kCast:
+      return is_real(h->args[0]) && h->type == ScalarType::f64 ? changed(0, strip(h->args[0], guards)) : h;
     default: return h;
   }
 }
@@ -168,6 +175,19 @@ Representer::Exponent Representer::exponent(const Element& e, bool lost) {
       if (!rest.empty()) out.rest = a_.expression(rest, type);
       out.written = m.weights[0];
       out.mask = mask;
+    }
+    // An extremum of an earlier pass that the source takes off already: h never exceeds 0.
+    for (const ExprPtr& r : a_.results) {
+      if (lost || (r->op != Op::kMax && r->op != Op::kMin)) continue;
+      std::vector<ExprPtr> mask;
+      Poly own = a_.poly(strip(r->args[0], mask)), pv = varying(own);
+      if (pv.size() != hv.size() || pv.empty()) continue;
+      double k = hv[0].coefficient / pv[0].coefficient;
+      Poly rest = varying(a_.sum(h, a_.scaled(own, -k)));
+      bool off = std::any_of(h.begin(), h.end(), [&](const Monomial& m) {
+        return m.coefficient == -k && m.factors == std::vector<ExprPtr>{r};
+      });
+      if (rest.empty() && off && (r->op == Op::kMax) == (k > 0) && gauge.extremum < 0) return out;
     }
     if (gauge.extremum < 0) {
       const Expr* form = a_.normal(out.clean).get();
@@ -225,6 +245,55 @@ void Representer::drop_implied(std::vector<ExprPtr>& guards, const Exponent& h) 
   guards = kept;
 }
 
+// A centre as an expression. The divisor in it must be the *running* count: a part of 1 / N is 1 / count.
+ExprPtr Representer::about(const Poly& moving, ScalarType type) {
+  double extent = 1;
+  for (AxisId x : a_.n.list()) extent *= intervals_.extent(x).value_or(0);
+  ExprPtr out = a_.number(0, type);
+  for (Monomial m : moving) {
+    double whole = m.coefficient * extent;
+    bool share = rules.running_count && extent >= 2 && std::abs(m.coefficient) < 1 &&
+                 std::abs(whole - std::round(whole)) < 1e-9 * std::abs(whole);
+    if (share) m.coefficient = std::round(whole);
+    ExprPtr e = a_.expression({m}, type);
+    out = a_.add(out, share ? a_.div(e, a_.cast(type, count())) : e);
+  }
+  return out;
+}
+
+// Where c holds 1 / max|y|^k and the element y^k, k >= 2, the source protects its squares: they stay together.
+ExprPtr Representer::take_amplitude(ExprPtr c, Accumulator& acc) {
+  std::vector<std::pair<ExprPtr, bool>> factors;
+  std::function<void(const ExprPtr&, bool)> collect = [&](const ExprPtr& e, bool below) {
+    if (e->op == Op::kMul || e->op == Op::kDiv) {
+      collect(e->args[0], below), collect(e->args[1], below != (e->op == Op::kDiv));
+    } else {
+      factors.emplace_back(e, below);
+    }
+  };
+  collect(c, false);
+  for (size_t i = 0; i < pass_.accumulators.size(); ++i) {
+    const Accumulator& m = pass_.accumulators[i];
+    if (m.op != Op::kMax || m.key || m.weights[0]->op != Op::kAbs) continue;
+    std::pair<ExprPtr, bool> divisor(raw(static_cast<int>(i)), true);
+    ExprPtr y = m.weights[0]->args[0];
+    auto k = std::min(std::count(factors.begin(), factors.end(), divisor),
+                      std::count(acc.weights.begin(), acc.weights.end(), y));
+    if (k < 2) continue;
+    acc.amplitude = static_cast<int>(i);
+    acc.amplitude_power = static_cast<int>(k);
+    acc.amplitude_of = y;
+    for (int j = 0; j < k; ++j) {
+      factors.erase(std::find(factors.begin(), factors.end(), divisor));
+      acc.weights.erase(std::find(acc.weights.begin(), acc.weights.end(), y));
+    }
+    c = a_.number(1, acc.type);
+    for (const auto& [e, below] : factors) c = below ? a_.div(c, e) : a_.mul(c, e);
+    return c;
+  }
+  return c;
+}
+
 int Representer::centre(const std::vector<ExprPtr>& y, const ExprPtr& rho) {
   ScalarType type = y[0]->type;
   std::string id = fmt::format("{} {}", a_.age(a_.normal(separator_.added(y, type))), a_.age(a_.normal(rho)));
@@ -259,6 +328,7 @@ std::string Representer::key(const Accumulator& acc) {
   } else {
     for (const ExprPtr& f : acc.weights) out += fmt::format(" w{}", a_.age(f));
   }
+  if (acc.amplitude >= 0) out += fmt::format(" a{}^{}", acc.amplitude, acc.amplitude_power);
   std::vector<std::pair<int, int>> differences;
   for (const Difference& d : acc.differences) differences.emplace_back(d.centre, d.power);
   std::sort(differences.begin(), differences.end());
@@ -276,7 +346,7 @@ int Representer::find_or_make(Accumulator acc) {
   for (const auto* list : {&acc.weights, &acc.divisors}) {
     for (const ExprPtr& e : *list) join(e);
   }
-  join(acc.guard), join(acc.exponent), join(acc.key), join(acc.selected);
+  join(acc.amplitude_of), join(acc.guard), join(acc.exponent), join(acc.key), join(acc.selected);
   for (const Difference& d : acc.differences) {
     for (const ExprPtr& e : pass_.centres[d.centre].y) join(e);
     join(pass_.centres[d.centre].rho);
@@ -293,6 +363,9 @@ ExprPtr Representer::family(Accumulator acc) {
     if (--lower.differences[i].power == 0) lower.differences.erase(lower.differences.begin() + static_cast<long>(i));
     family(lower);
   }
+  bool counts = acc.op == Op::kSum && acc.weights.empty() && acc.divisors.empty() && !acc.exponent &&
+                acc.differences.empty() && !acc.key && acc.amplitude < 0;
+  if (counts) acc.type = ScalarType::i64;
   return raw(find_or_make(std::move(acc)));
 }
 
@@ -361,6 +434,7 @@ Tried<ExprPtr> Representer::value(const Term& t, const ExprPtr& reduction, const
     }
   }
   base.guard = conjunction(e.guards);
+  if (!selection && t.d.empty()) c = take_amplitude(c, base);
 
   // Differences: about a centre, or, without one, expanded into the element.
   struct Choice {
@@ -372,10 +446,12 @@ Tried<ExprPtr> Representer::value(const Term& t, const ExprPtr& reduction, const
   for (const Power& p : t.d) {
     Poly moving, rest;
     for (const Monomial& m : a_.poly(resolve(separator_.added(p.of.z, type)))) {
-      bool slow = std::all_of(m.factors.begin(), m.factors.end(), [&](const ExprPtr& f) { return a_.class_of(f) == 0; });
-      bool small = m.factors.size() == 1 && (m.factors[0]->op == Op::kLog || m.factors[0]->op == Op::kSelect);
+      bool slow =
+          std::all_of(m.factors.begin(), m.factors.end(), [&](const ExprPtr& f) { return a_.class_of(f) == 0; });
+      bool small = m.factors.size() == 1 && is_small(m.factors[0]);
       (slow || small ? rest : moving).push_back(m);
     }
+    ExprPtr centred = moving.empty() ? nullptr : about(moving, type);
     ExprPtr zr = a_.expression(rest, type);
     std::vector<Choice> list;
     for (int j = p.power; j >= 0; --j) {
@@ -389,7 +465,7 @@ Tried<ExprPtr> Representer::value(const Term& t, const ExprPtr& reduction, const
         }
         for (int i = 0; i < j; ++i) x.weights.push_back(separator_.added(p.of.y, type));
       } else if (j > 0) {
-        x.difference = {centre(p.of.y, a_.expression(moving, type)), j};
+        x.difference = {centre(p.of.y, centred), j};
       }
       list.push_back(std::move(x));
     }
@@ -406,8 +482,6 @@ Tried<ExprPtr> Representer::value(const Term& t, const ExprPtr& reduction, const
       }
       return;
     }
-    bool counts = acc.weights.empty() && acc.divisors.empty() && !acc.exponent && acc.differences.empty() && !acc.key;
-    if (counts) acc.type = ScalarType::i64;
     ExprPtr sum = a_.cast(type, family(std::move(acc)));
     ExprPtr product = a_.mul(factor, sum);
     if (!t.extra.empty()) product = a_.reduce(Op::kSum, t.extra, product);

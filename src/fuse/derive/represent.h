@@ -27,7 +27,9 @@ class Representer {
       : a_(a), intervals_(intervals), separator_(separator), pass_(pass), plain_(plain) {}
 
   // The results of this pass in terms of raw sums.
-  ExprPtr resolve(const ExprPtr& e) { return a_.substitute(e, answers_, false); }
+  ExprPtr resolve(const ExprPtr& e) { return a_.substitute(a_.substitute(e, answers_, false), assumed); }
+  // Conditions on raw sums that are taken to hold, or not, in the branch that is being derived.
+  Algebra::Map assumed;
   void answer(const ExprPtr& reduction, const ExprPtr& finish);
   bool answered(const ExprPtr& reduction) const { return answers_.count(reduction.get()) != 0; }
 
@@ -39,6 +41,10 @@ class Representer {
   ExprPtr strip(const ExprPtr& h, std::vector<ExprPtr>& guards);
   // Is the raw sum an index of the streamed range that a selection found, for the key that is this index?
   bool selects(int raw, const ExprPtr& key) const;
+  // Its key, and the extremum that this equals.
+  std::pair<ExprPtr, ExprPtr> selected_by(int raw) const {
+    return {pass_.accumulators[raw].key, pass_.accumulators[raw].selected};
+  }
   // The number of elements in range.
   ExprPtr count();
   // What a derivation that fails must take back.
@@ -68,6 +74,8 @@ class Representer {
   void peel(const ExprPtr& factor, bool below, Element& out);
   Exponent exponent(const Element& e, bool lost);
   void drop_implied(std::vector<ExprPtr>& guards, const Exponent& h);
+  ExprPtr about(const Poly& moving, ScalarType type);
+  ExprPtr take_amplitude(ExprPtr c, Accumulator& acc);
   int centre(const std::vector<ExprPtr>& y, const ExprPtr& rho);
   int find_or_make(Accumulator acc);
   ExprPtr family(Accumulator acc);

@@ -14,7 +14,8 @@ std::unexpected<NoSplit> no(const ExprPtr& e, std::string why) { return std::une
 
 const char* const kBends = "bends where x crosses r, so no fixed set of sums describes it";
 const char* const kGrowing =
-    "an element is compared with a result that is still growing: elements already added might have to be taken out again";
+    "an element is compared with a result that is still growing: elements already added might have to be taken out "
+    "again";
 
 }  // namespace
 
@@ -115,7 +116,9 @@ Tried<std::vector<Term>> Separator::separate(const ExprPtr& e) {
         return t;
       }
       return no(e, std::string(name(e->type)) + "(x, r) rounds, and so does not split");
-    default: return no(e, std::string(row(*e).text) + "(x, r) does not split into a part of the element and a part of the result");
+    default:
+      return no(
+          e, std::string(row(*e).text) + "(x, r) does not split into a part of the element and a part of the result");
   }
 }
 
@@ -352,7 +355,8 @@ Tried<std::vector<Term>> Separator::root(const ExprPtr& e, const ExprPtr& base, 
   if (!inside) return inside;
   if (inside->size() != 1 || !(*inside)[0].d.empty() || !(*inside)[0].extra.empty() ||
       (!(*inside)[0].guards.empty() && q < 0)) {
-    return no(e, std::string(row(*e).text) + "(x, r) does not split into a part of the element and a part of the result");
+    return no(e,
+              std::string(row(*e).text) + "(x, r) does not split into a part of the element and a part of the result");
   }
   Term t = (*inside)[0];
   bool whole = q == std::floor(q);
@@ -472,7 +476,8 @@ Tried<ExprPtr> Separator::condition(const ExprPtr& c) {
       Tried<ExprPtr> q = positive(x->args[1]);
       return q ? Tried<ExprPtr>(a_.both(*p, *q)) : q;
     }
-    if (x->op == Op::kExp) return (kx & kElement) != 0 ? above(x->args[0]) : Tried<ExprPtr>(a_.number(1, ScalarType::boolean));
+    if (x->op == Op::kExp)
+      return (kx & kElement) != 0 ? above(x->args[0]) : Tried<ExprPtr>(a_.number(1, ScalarType::boolean));
     return no(c, kGrowing);
   };
   if (is_number(b, 0) && (op == Op::kGt || (op == Op::kNe && intervals_.sign(a) == 1))) return positive(a);

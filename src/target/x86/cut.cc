@@ -1,7 +1,8 @@
 // How a range is cut into blocks of a nest. Where its extent is known, into near-equal blocks (64 vectors by 3: 20 of
 // 3 and 2 of 2, never one of 1: a narrow block is bound by its loads), so that two bodies and perhaps a masked one are
-// emitted. Where it isn't, into whole blocks and a rest: halves for an axis of scalars, the vectors that are needed for
-// the axis in lanes. Only the very last vector is masked.
+// emitted. Where it isn't, into whole blocks and a rest: halves for an axis of scalars, single vectors for the axis in
+// lanes, since bodies for each number of vectors would take longer to compile than they save. Only the very last vector
+// is masked.
 #include <algorithm>
 
 #include "target/x86/emitter.h"
@@ -64,14 +65,12 @@ std::vector<Cut> Emitter::cut(AxisId axis, int64_t size, bool near_equal) {
     }
     return out;
   }
-  for (int64_t vectors = 1; vectors <= most; ++vectors) {
-    auto holds = [&](int64_t e) { return e % size > (vectors - 1) * unit && e % size <= vectors * unit; };
-    if (!some(holds)) continue;
-    Value left = w_.sub(extent, whole);
-    Value here = w_.binary("and", w_.compare("sgt", left, i64((vectors - 1) * unit)),
-                           w_.compare("sle", left, i64(vectors * unit)));
-    Value end = w_.add(whole, w_.select(here, i64(vectors * unit), i64(0)));
-    out.push_back({.begin = whole, .end = end, .count = static_cast<int>(vectors), .align = size, .masked = true});
+  Value vectors = w_.sub(extent, w_.binary("urem", extent, i64(unit)));
+  if (most > 1 && some([&](int64_t e) { return e % size >= unit; })) {
+    out.push_back({.begin = whole, .end = vectors, .count = 1, .align = unit});
+  }
+  if (some([&](int64_t e) { return e % unit != 0; })) {
+    out.push_back({.begin = vectors, .end = extent, .count = 1, .align = unit, .masked = true});
   }
   return out;
 }

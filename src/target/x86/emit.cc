@@ -89,6 +89,10 @@ void Emitter::enter(const Walk& walk, const Value& at, const Value& low, const V
     wholes = now.extents;
   }
   now.index.reset();
+  if (walk.size > 0 && !at.known) steps_[at.name] = {low.name, walk.size};
+  if (walk.lo && !low.known) {
+    if (int64_t multiple = multiple_of(walk.lo, walk.hi); multiple > 1) steps_[low.name] = {"0", multiple};
+  }
   if (walk.size == 1) {
     now.low = at, now.high = w_.add(at, i64(1)), now.index = at, now.extents = {1};
     return;

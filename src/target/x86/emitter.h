@@ -5,6 +5,7 @@
 //   near.cc        near memory: sizes, addresses by layout
 //   nest.cc        block loops, strips, accumulators
 //   dot.cc         dot products of small types in one instruction
+//   accumulate.cc  reductions inside of strips
 //   cut.cc         how a range is cut into blocks and their tails
 //   expression.cc  values, by family
 //   access.cc      addresses, loads, stores, checks
@@ -121,21 +122,26 @@ class Emitter {
   Value widest(const tile::Walk& walk, const std::vector<Value>& extents);
   void define(int32_t name);
   Linear near_address(const Near& near);
+  int64_t alignment(const AxisNow& now, const Value& low) const;
+  int64_t multiple_of(const ExprPtr& e, const ExprPtr& below);
 
   // --- nest.cc
   void nest(const tile::Nest& nest);
+  int lanes_of(const tile::Nest& nest) const;
+  std::vector<int> key(tile::AxisSet axes) const;
   void nest_blocks(size_t next);
+  void stand(AxisNow& now, const Cut& c, const std::optional<Writer::Loop>& loop);
   void nest_body();
   void strips(size_t next);
-  void strip_body();
   void each_position(tile::AxisSet axes, bool strip_axes, const std::function<void()>& visit);
+  void run(const tile::Statement& s);
+
+  // --- accumulate.cc
+  Value identity(const Expr& reduction, Type type);
+  Value combine(tile::Op op, bool nan_ignored, const Value& a, const Value& b);
+  void strip_body();
   void accumulate(Accumulator& a, size_t position);
   void finish(Accumulator& a);
-  void run(const tile::Statement& s);
-  std::vector<int> key(tile::AxisSet axes) const;
-  Value combine(tile::Op op, bool nan_ignored, const Value& a, const Value& b);
-  Value identity(const Expr& reduction, Type type);
-  int lanes_of(const tile::Nest& nest) const;
 
   // --- dot.cc
   int taken_together(const Accumulator& a) const;
@@ -157,7 +163,7 @@ class Emitter {
   Value arithmetic(const Expr& e);
   Value bit_operation(const Expr& e);
   Value rounding(const Expr& e);
-  Value function(const Expr& e);
+  Value function(const ExprPtr& e);
   Value divide(const ExprPtr& a, const ExprPtr& b, bool remainder, Base base, int lanes);
   Value named(const Expr& e);
   Value axis_index(AxisId axis);
@@ -194,8 +200,11 @@ class Emitter {
   std::map<int32_t, std::vector<Value>> strides_;
   std::vector<bool> written_;  // parameters that this kernel stores to
   std::map<int32_t, Value> scalars_;
+  std::map<int32_t, ExprPtr> scalar_values_;  // what they were computed from
   std::map<int32_t, Near> near_;
   Value point_;  // of the grid
+  // Where steps of a walk begin: at a multiple of its size from where the walk began.
+  std::map<std::string, std::pair<std::string, int64_t>> steps_;
   std::string arena_ = "null";
 
   // the nest that is being emitted

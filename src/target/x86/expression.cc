@@ -174,7 +174,7 @@ Value Emitter::compute(const ExprPtr& p) {
       if (a.type.base != b.type.base) a = as_integer(w_, a, Base::i64), b = as_integer(w_, b, Base::i64);
       return w_.select(c, a, b);
     }
-    case Family::function: return function_of(w_, cpu_, e.op, value(e.args[0]));
+    case Family::function: return function(p);
     case Family::function2: {
       Value a = value(e.args[0]), b = value(e.args[1]);
       both(a, b);
@@ -232,6 +232,30 @@ Value Emitter::arithmetic(const Expr& e) {
     case Op::kMul: return w_.binary(real ? "fmul" : "mul", a, b);
     default: return w_.binary("fdiv", a, b);
   }
+}
+
+// A function is a chain of a dozen dependent instructions, and a processor looks ahead only so far: two neighbouring
+// vectors are computed as one of twice the length, which LLVM splits operation by operation, so that their chains run
+// side by side.
+Value Emitter::function(const ExprPtr& e) {
+  bool chain = e->op != Op::kSqrt && e->op != Op::kRsqrt;
+  if (!chain || !in_lanes(*e)) return function_of(w_, cpu_, e->op, value(e->args[0]));
+  int& at = at_[static_cast<size_t>(lane_axis_)];
+  int here = at, next = here ^ 1;
+  if (next < here || next >= axes_[static_cast<size_t>(lane_axis_)].count) {
+    return function_of(w_, cpu_, e->op, value(e->args[0]));
+  }
+  Value first = value(e->args[0]);
+  at = next;
+  Value second = value(e->args[0]);
+  std::vector<int> lower, upper, all;
+  for (int i = 0; i < lanes_; ++i) lower.push_back(i), upper.push_back(i + lanes_);
+  all = lower;
+  all.insert(all.end(), upper.begin(), upper.end());
+  Value out = function_of(w_, cpu_, e->op, w_.shuffle(first, second, all));
+  known_.back().emplace(std::pair(e.get(), key(e->axes)), w_.shuffle(out, out, upper));
+  at = here;
+  return w_.shuffle(out, out, lower);
 }
 
 // Floor division and remainder; by 0 they are 0, and least // -1 wraps.

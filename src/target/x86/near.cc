@@ -2,6 +2,8 @@
 // follows from the digits of its layout. A block of a nest begins at a multiple of its size, so that most digits of
 // most positions are constants, and a division is left only where a layout and a block do not fit each other.
 #include <algorithm>
+#include <cstdlib>
+#include <numeric>
 
 #include "target/x86/emitter.h"
 
@@ -59,7 +61,7 @@ void Emitter::reserve(const tile::Block& block, std::vector<Value> extents, Valu
     Near near;
     near.type = name.type, near.digits = layout;
     if (near.digits.empty()) {
-      std::vector<AxisId> axes = name.axes.list();
+      std::vector<AxisId> axes = (name.axes - kernel_.scalar).list();
       for (auto a = axes.rbegin(); a != axes.rend(); ++a) near.digits.push_back({.axis = *a});
     }
     Value stride = i64(1);
@@ -123,6 +125,48 @@ void Emitter::define(int32_t name) {
   near.defined = true;
 }
 
+// Of what is the axis's position a multiple, counted from `low`, where an outer range began?
+int64_t Emitter::alignment(const AxisNow& now, const Value& low) const {
+  int64_t out = now.align;
+  std::string from = now.low.name;
+  while (from != low.name) {
+    auto step = steps_.find(from);
+    if (step == steps_.end()) return 1;
+    out = std::gcd(out, step->second.second);
+    from = step->second.first;
+  }
+  return out;
+}
+
+// A number that surely divides `e` where e < below (a range that is not empty begins below its end); 0 divides 0 only.
+int64_t Emitter::multiple_of(const ExprPtr& e, const ExprPtr& below) {
+  auto arg = [&](size_t i) { return multiple_of(e->args[i], below); };
+  switch (row(*e).family) {
+    case Family::literal: return std::abs(e->integer);
+    case Family::dim: {
+      const auto& size = program_.dims[static_cast<size_t>(e->id)].value;
+      return size ? *size : 1;
+    }
+    case Family::name: {
+      auto value = scalar_values_.find(e->id);
+      return value == scalar_values_.end() ? 1 : multiple_of(value->second, below);
+    }
+    case Family::extremum:
+      // min(a, below) is a wherever it matters.
+      for (size_t i : {size_t{0}, size_t{1}}) {
+        if (e->op == tile::Op::kMinOf && below && tile::equal(e->args[i], below)) return arg(1 - i);
+      }
+      return std::gcd(arg(0), arg(1));
+    case Family::arithmetic:
+      if (e->op == tile::Op::kMul) {
+        int64_t out;
+        return __builtin_mul_overflow(arg(0), arg(1), &out) ? 1 : out;
+      }
+      return e->op == tile::Op::kAdd || e->op == tile::Op::kSub ? std::gcd(arg(0), arg(1)) : 1;
+    default: return 1;
+  }
+}
+
 Linear Emitter::near_address(const Near& near) {
   if (!near.defined) throw NotLaid{"a value is read before it is defined"};
   Linear out;
@@ -141,7 +185,7 @@ Linear Emitter::near_address(const Near& near) {
     const Value& low = near.low.at(d.axis);
     bool same = low.name == now.low.name;
     Value rel = same ? now.rel : w_.sub(now.base, low);
-    int64_t align = same ? now.align : 1, span = d.divide * d.modulo;
+    int64_t align = alignment(now, low), span = d.divide * d.modulo;
     int64_t width = now.lanes ? lanes_ : 1, c = at_[static_cast<size_t>(d.axis)] * width;
     // digit = (rel + c + lane) / divide % modulo
     auto of_base = [&] {

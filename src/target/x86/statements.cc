@@ -4,6 +4,7 @@
 // write it over the old one (`in_place`); else the next state has memory of its own and is copied at the trip's end,
 // after all of it is known.
 #include <algorithm>
+#include <set>
 
 #include "target/x86/emitter.h"
 
@@ -18,10 +19,16 @@ using tile::Nest;
 
 namespace {
 
-bool mentions(const ExprPtr& e, int32_t name) {
-  if (!e) return false;
+bool mentions(const ExprPtr& e, int32_t name, std::set<const Expr*>& seen) {
+  if (!e || !seen.insert(e.get()).second) return false;
   if (row(*e).family == Family::name && e->id == name) return true;
-  return mentions(e->guard, name) || std::ranges::any_of(e->args, [&](const ExprPtr& a) { return mentions(a, name); });
+  return mentions(e->guard, name, seen) ||
+         std::ranges::any_of(e->args, [&](const ExprPtr& a) { return mentions(a, name, seen); });
+}
+
+bool mentions(const ExprPtr& e, int32_t name) {
+  std::set<const Expr*> seen;
+  return mentions(e, name, seen);
 }
 
 bool mentions(const tile::Statement& s, int32_t name) {
@@ -58,8 +65,8 @@ void Emitter::block(const tile::Block& block) {
 
 void Emitter::statement(const tile::Statement& s) {
   if (auto let = std::get_if<Let>(&s.is)) {
-    if (!let->value->axes.empty()) throw NotLaid{"a value with axes is defined outside all nests"};
     scalars_[let->name] = value(let->value);
+    scalar_values_[let->name] = let->value;
   } else if (auto l = std::get_if<tile::Loop>(&s.is)) {
     loop(*l);
   } else if (auto branch = std::get_if<tile::If>(&s.is)) {

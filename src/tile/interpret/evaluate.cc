@@ -61,6 +61,7 @@ ArrayPtr Evaluator::compute(const ExprPtr& e) {
     case Family::name: return named(*e);
     case Family::fill: return filled(*e);
     case Family::load: return load(*e);
+    case Family::check: return check(*e);
     case Family::reduce: return reduce(*e);
     case Family::dot: return dot(*e);
     default: return map(e);
@@ -145,7 +146,7 @@ Evaluator::Access Evaluator::access(const Tensor& tensor, int32_t parameter, uin
       if (!(checked >> d & 1)) {
         fault(fmt::format("subscript {} of {} is {}, the dimension has {}", d, name, x.i, size));
       }
-      report(site, x.i, size, points);
+      report(site, x.i, {0, size, size}, points);
       inside = false;
       continue;
     }
@@ -155,7 +156,7 @@ Evaluator::Access Evaluator::access(const Tensor& tensor, int32_t parameter, uin
   return out;
 }
 
-void Evaluator::report(int32_t site, int64_t value, int64_t size, const Points& points) {
+void Evaluator::report(int32_t site, int64_t value, Range allowed, const Points& points) {
   if (site < 0 || findings_.contains(site)) return;
   const Site& s = program_.sites[static_cast<size_t>(site)];
   std::string indices;
@@ -173,9 +174,32 @@ void Evaluator::report(int32_t site, int64_t value, int64_t size, const Points& 
                                     {"e", at},
                                     {"v", v},
                                     {"indices", indices},
-                                    {"lo", "0"},
-                                    {"hi", std::to_string(size - 1)},
-                                    {"d", std::to_string(size)}}));
+                                    {"lo", std::to_string(allowed.lo)},
+                                    {"hi", std::to_string(allowed.hi - 1)},
+                                    {"d", std::to_string(allowed.hi)}}));
+}
+
+// check(condition, value, when). The condition says what is allowed: `lo <= e and e < hi`, or one comparison of e.
+ArrayPtr Evaluator::check(const Expr& e) {
+  ArrayPtr condition = evaluate(e.args[0]), value = evaluate(e.args[1]), when = evaluate(e.args[2]);
+  const Expr& c = *e.args[0];
+  bool both =
+      c.op == Op::kAnd && row(*c.args[0]).family == Family::compare && row(*c.args[1]).family == Family::compare;
+  bool one = row(c).family == Family::compare;
+  ArrayPtr lo = both ? evaluate(c.args[0]->args[0]) : nullptr;
+  ArrayPtr hi = both ? evaluate(c.args[1]->args[1]) : one ? evaluate(c.args[1]) : nullptr;
+  std::shared_ptr<Array> out = array(e.type, e.axes);
+  Points points(*out);
+  for (const ArrayPtr& a : {condition, value, when, lo ? lo : condition, hi ? hi : condition}) points.add(*a);
+  size_t i = 0;
+  points.each([&] {
+    Bool holds = condition->data[points.at(0)].boolean(), looked = when->data[points.at(2)].boolean();
+    out->data[i++] = Element::of(Bool{holds.v && looked.v, holds.sure && looked.sure});
+    if (holds.v || !looked.v || !points.live()) return;
+    int64_t first = lo ? lo->data[points.at(3)].i : 0, end = hi ? hi->data[points.at(4)].i : 0;
+    report(e.site, value->data[points.at(1)].i, {first, end, end}, points);
+  });
+  return out;
 }
 
 ArrayPtr Evaluator::load(const Expr& e) {

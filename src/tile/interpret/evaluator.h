@@ -25,6 +25,7 @@ class Evaluator {
   ArrayPtr constant(const Expr& e);
   ArrayPtr named(const Expr& e);
   ArrayPtr load(const Expr& e);
+  ArrayPtr check(const Expr& e);
   ArrayPtr map(const ExprPtr& e);
   ArrayPtr filled(const Expr& e);
   int64_t integer(const ExprPtr& e);  // one integer, in an array of one element
@@ -70,7 +71,7 @@ class Evaluator {
   };
   Access access(const Tensor& tensor, int32_t parameter, uint32_t checked, int32_t site,
                 const std::vector<ArrayPtr>& subscripts, const Points& points);
-  void report(int32_t site, int64_t value, int64_t size, const Points& points);
+  void report(int32_t site, int64_t value, Range allowed, const Points& points);
   Tensor::Point point() const { return {point_, first_point_}; }
   const std::string& called(int32_t name) const;
 

@@ -150,6 +150,12 @@ void Verifier::types(const Expr& e) {
     if (e.args[1]->type != ScalarType::boolean) return say("the condition is not a bool");
     if (e.args[0]->type != e.args[2]->type) return say("the branches are of different types");
   }
+  if (r.family == Family::check) {
+    bool right = e.args[0]->type == ScalarType::boolean && e.args[1]->type == ScalarType::i64 &&
+                 e.args[2]->type == ScalarType::boolean;
+    if (!right) return say("a check is of a bool, an integer and a bool");
+    if (!has(program_.sites, e.site)) return say("a check has no site");
+  }
   bool right = true;
   switch (r.gives) {
     case Gives::same: right = e.type == e.args[0]->type; break;

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <fstream>
 #include <random>
+#include <sstream>
 
 #include "fuse/expand.h"
 #include "lang/load.h"
@@ -10,22 +12,34 @@
 namespace quern::fuse {
 
 Derived::Derived(const Program& program) {
-  SourcePtr source = Source::make("test.qn", program.text);
+  std::string text = program.text, name;
+  if (text.starts_with("kernels/")) {  // path:kernel
+    size_t colon = text.find(':');
+    name = text.substr(colon + 1);
+    std::ifstream file(text.substr(0, colon));
+    std::stringstream whole;
+    whole << file.rdbuf();
+    text = whole.str();
+  }
+  SourcePtr source = Source::make("test.qn", text);
   sources_.push_back(source);
   auto unit = std::make_shared<lang::Unit>(lang::load(source));
-  if (!unit->errors.empty() || unit->kernels.empty() || !unit->kernels[0].program) {
+  const lang::CheckedKernel* kernel = name.empty() && !unit->kernels.empty() ? unit->kernels.data() : unit->find(name);
+  if (!unit->errors.empty() || !kernel || !kernel->program) {
     error = render(unit->errors);
     return;
   }
   expr::Request request;
   request.default_type = ScalarType::f64;
-  for (const auto& [name, size] : program.sizes) request.dimensions[Symbol(name)] = size;
-  Result<expr::Binding> binding = bind(*unit->kernels[0].program, request);
+  for (const auto& [dimension, size] : program.sizes) {
+    if (kernel->program->find_dimension(Symbol(dimension))) request.dimensions[Symbol(dimension)] = size;
+  }
+  Result<expr::Binding> binding = bind(*kernel->program, request);
   if (!binding) {
     error = render(binding.error());
     return;
   }
-  Result<Graph> expanded = expand(*unit->kernels[0].program, *binding);
+  Result<Graph> expanded = expand(*kernel->program, *binding);
   if (!expanded) {
     error = render(expanded.error());
     return;
@@ -59,8 +73,6 @@ Derived::Derived(const Program& program) {
   namer_ = std::make_unique<Namer>(names_);
   lowered = lower_derivation(derivation, *namer_);
   draw(1);
-  Evaluator<double> ranges(world_);
-  extent = ranges.range(streamed).second;
 }
 
 Tensor& Derived::tensor(const std::string& name) {
@@ -80,6 +92,8 @@ void Derived::draw(uint64_t seed) {
       x = kind(type) == Kind::kReal ? normal(random) : static_cast<double>(static_cast<int64_t>(random() % top));
     }
   }
+  Evaluator<double> ranges(world_);
+  extent = ranges.range(streamed).second;
 }
 
 Outputs Derived::written(bool exact) {

@@ -14,7 +14,7 @@ namespace quern::fuse {
 using Outputs = std::vector<std::vector<double>>;
 
 struct Program {
-  std::string text;                      // one kernel
+  std::string text;                      // one kernel, or kernels/file.qn:kernel
   std::map<std::string, int64_t> sizes;  // of dimensions that are chosen
   std::string axis = "n";                // that is streamed
   Rules rules;

@@ -227,7 +227,8 @@ Real Evaluator<Real>::compute(const ExprPtr& p) {
       Real a = x(0);
       if (e.type == ScalarType::boolean) return a != 0;
       if (kind(e.type) == Kind::kInt && kind(e.args[0]->type) == Kind::kReal) return std::trunc(a);
-      if (kind(e.type) == Kind::kReal && row(e.type).bits < 32) return static_cast<Real>(round_to(e.type, static_cast<double>(a)));
+      if (kind(e.type) == Kind::kReal && row(e.type).bits < 32)
+        return static_cast<Real>(round_to(e.type, static_cast<double>(a)));
       return a;
     }
     default: return reduce(e);

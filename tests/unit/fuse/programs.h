@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,10 @@ struct Case {
   int passes = 1;
   int accumulators = 1;              // of the last pass
   std::vector<std::string> hostile;  // tensors that get unusual values
+  bool raw = false;                  // overflows as written
 };
+
+inline void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 
 std::vector<Case> cases();
 

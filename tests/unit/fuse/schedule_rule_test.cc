@@ -1,5 +1,5 @@
-// The default rule: the class of a kernel, what it walks, and that its schedules are feasible whatever the sizes; and that
-// schedules which don't fit are refused with a reason.
+// The default rule: the class of a kernel, what it walks, and that its schedules are feasible whatever the sizes; and
+// that schedules which don't fit are refused with a reason.
 #include "fuse/schedule_rule.h"
 
 #include <gtest/gtest.h>
@@ -30,8 +30,8 @@ Program parsed(const std::string& text) {
 }
 
 Program product(int64_t m, int64_t n, int64_t k) {
-  return parsed("program p lowered\ndims M = " + std::to_string(m) + ", N = " + std::to_string(n) + ", K = " +
-                std::to_string(k) +
+  return parsed("program p lowered\ndims M = " + std::to_string(m) + ", N = " + std::to_string(n) +
+                ", K = " + std::to_string(k) +
                 "\nin a: f32[M, K]\nin b: f32[K, N]\nout c: f32[M, N]\n\nkernel p\n  axes m < M, n < N, k < K\n"
                 "  store c[m, n] = dot[k](load a[m, k], load b[k, n])\n");
 }
@@ -93,6 +93,8 @@ TEST(Feasible, RefusesWithAReason) {
   EXPECT_EQ(why({{n, 4, WalkKind::kGrid}}), "n can't be in the grid: a result needs all of it");
   EXPECT_EQ(why({{r, 4, WalkKind::kGrid}, {r, 2, WalkKind::kGrid}}), "r is in the grid twice, or after its loop");
   EXPECT_EQ(why({{r, 4, WalkKind::kGrid}, {r, 8, WalkKind::kLoop}}), "r is walked in steps of 4, then of 8");
+  EXPECT_EQ(why({{r, 4, WalkKind::kGrid}, {r, 1, WalkKind::kLoop}}),
+            "r is walked one at a time inside of longer steps");
   EXPECT_EQ(why({{r, -4, WalkKind::kGrid}}), "r has step -4");
   EXPECT_EQ(why({{n, 1, WalkKind::kLoop}}), "n is walked one at a time, and state is carried by tiles");
   EXPECT_EQ(why({{n, 8, WalkKind::kLoop}}), "n can't be walked in pieces: a result of it is needed for another");

@@ -1,5 +1,5 @@
-// What tile() makes of small programs: grids, scalars, sums in pieces, and ranges cut at masks. That results stay the same
-// is tested in tests/unit/place.
+// What tile() makes of small programs: grids, scalars, sums in pieces, and ranges cut at masks. That results stay the
+// same is tested in tests/unit/place.
 #include "fuse/tile.h"
 
 #include <gtest/gtest.h>
@@ -13,8 +13,8 @@ namespace {
 using namespace tile;
 
 std::string tiled(const std::string& kernel, std::vector<AxisPlan> axes) {
-  std::string text = "program p lowered\ndims M = 9, N = 40\nin x: f32[M, N]\nin y: f32[N]\nout z: f32[M]\n\nkernel p\n" +
-                     kernel;
+  std::string text =
+      "program p lowered\ndims M = 9, N = 40\nin x: f32[M, N]\nin y: f32[N]\nout z: f32[M]\n\nkernel p\n" + kernel;
   auto program = parse(Source::make("test.tile", text));
   EXPECT_TRUE(program) << render(program.error());
   if (!program) return "";

@@ -9,6 +9,7 @@
 #include "place/operands.h"
 #include "place/place.h"
 #include "tile/print.h"
+#include "tile/verify.h"
 
 namespace quern::place {
 namespace {
@@ -20,6 +21,8 @@ class SameResults : public testing::TestWithParam<std::string> {
   void check(const Result<Program>& program, const std::string& pass) {
     ASSERT_TRUE(program) << pass << ": " << render(program.error());
     std::string what = pass + ", seed " + std::to_string(seed_) + "\n" + print(*program);
+    Diagnostics wrong = verify(*program);
+    ASSERT_TRUE(wrong.empty()) << render(wrong) << what;
     expect_same(truth_, run(*program, contents_), what);
     if (HasFailure()) FAIL() << what;
   }

@@ -25,18 +25,10 @@ class Jitted {
       return;
     }
     program_ = std::move(*parsed);
-    for (size_t k = 0; k < program_.kernels.size(); ++k) {
-      auto emitted = emit_x86(program_, k, cpu);
-      if (!emitted) {
-        ADD_FAILURE() << said(emitted.error());
-        return;
-      }
-      if (getenv("QUERN_SHOW_IR")) puts(emitted->ir.c_str());
-      kernels_.push_back({machine_code(emitted->ir, cpu), emitted->entry});
-      if (!kernels_.back().first) return;
-    }
-    ok_ = true;
+    compile(cpu);
   }
+  Jitted(tile::Program program, const jit::CpuTarget& cpu) : program_(std::move(program)) { compile(cpu); }
+
   explicit operator bool() const { return ok_; }
 
   // An address for each parameter, in order. Sizes of dyn dims in their order. The grid is walked in `pieces`.
@@ -67,6 +59,20 @@ class Jitted {
   const tile::Program& program() const { return program_; }
 
  private:
+  void compile(const jit::CpuTarget& cpu) {
+    for (size_t k = 0; k < program_.kernels.size(); ++k) {
+      auto emitted = emit_x86(program_, k, cpu);
+      if (!emitted) {
+        ADD_FAILURE() << said(emitted.error());
+        return;
+      }
+      if (getenv("QUERN_SHOW_IR")) puts(emitted->ir.c_str());
+      kernels_.push_back({machine_code(emitted->ir, cpu), emitted->entry});
+      if (!kernels_.back().first) return;
+    }
+    ok_ = true;
+  }
+
   tile::Program program_;
   std::vector<std::pair<std::shared_ptr<const jit::MachineCode>, std::string>> kernels_;
   bool ok_ = false;

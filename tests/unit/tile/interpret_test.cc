@@ -108,6 +108,28 @@ kernel k
   EXPECT_EQ(ran.findings[2].message, "loc is read at i[n] = -1, outside its range 0...3");
 }
 
+// A check holds where it is looked at and its condition holds; where only the latter fails, that is told.
+TEST(Interpret, ChecksReport) {
+  Program p = parsed(R"(program p lowered
+dims N = 4
+in i: i64[N]
+out y: i64[N]
+site E802 "t" "i[n]"
+site E801 "x" "i[n]"
+
+kernel k
+  axes n < N
+  at = load i[n]
+  store y[n] = i64(check(1 <= at and at < 3, at, n != 1) @0) + 10 * i64(check(at <= 3, at, false) @1)
+)");
+  EXPECT_EQ(render(verify(p)), "");
+  Ran ran = run(p, {{"i", numbers({2, 9, 1, 7})}}, Mode::kBound);
+  ASSERT_EQ(ran.fault, "");
+  EXPECT_EQ(ran.outputs["y"].value, (V{1, 0, 1, 0}));
+  ASSERT_EQ(ran.findings.size(), 1u);
+  EXPECT_EQ(ran.findings[0].message, "t is read at i[n] = 7, outside its range 1...2");
+}
+
 // Scatters: points that meet add up, in any order, and the bound covers any.
 TEST(Interpret, AtomicAddsMeet) {
   const std::string text = R"(program p tiled

@@ -102,6 +102,8 @@ TEST(Verify, Tiled) {
       {"z = 1", "z = 1.0 & 2.0", "an argument is of a type that the operation does not take"},
       {"z = 1", "z = f16(1.0) + f16(2.0)", "an argument is of a type that the operation does not take"},
       {"z = 1", "z = 2.0 + 1", "arguments are of different types"},
+      {"z = 1", "z = i64(check(1, 2, true) @0)", "a check is of a bool, an integer and a bool"},
+      {"z = 1", "z = i64(check(true, 2, true))", "a check has no site"},
       {"z = 1", "z = 1 if 2 else 3", "the condition is not a bool"},
       {"z = 1", "z = 1 if true else 3.0", "the branches are of different types"},
       {"z = 1", "z = load c[0, 0]", "c is an out and is read"},
