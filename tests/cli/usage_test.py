@@ -104,8 +104,8 @@ class Usage(QuernCase):
         for name in ("cuda:0", "hip:1", "virtual:h100"):
             self.expect(f"run m.qn --on {name}", 3, "",
                         f"error N905: device '{name}' is not supported yet\n   = help: --on interpreter\n")
-        self.expect("run m.qn --on tpu", 2, "",
-                    "error E743: there is no device 'tpu'\n   = help: devices: interpreter, cpu\n")
+        self.expect("run m.qn --on abacus", 2, "",
+                    "error E743: there is no device 'abacus'\n   = help: devices: interpreter, cpu\n")
         self.expect("run m.qn --on interpeter", 2, "",
                     "error E743: there is no device 'interpeter'\n   = help: did you mean interpreter?\n")
 
