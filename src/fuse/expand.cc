@@ -201,9 +201,36 @@ Result<Graph> Expander::run() {
     define(program_.updates[u]);
     graph_.definitions.back().step = order.step[u] + first;
   }
+  settle_roles();
   if (too_many_axes_) return fail(diagnose(Code::N907, program_.span, {{"kernel", program_.name.str()}}));
+  std::erase_if(graph_.definitions, [&](const Definition& d) { return none(d); });
   std::ranges::stable_sort(graph_.definitions, {}, &Definition::step);
   return std::move(graph_);
+}
+
+// A result that is written once as a whole and never read is an out; with several writers, or readers, it is memory.
+void Expander::settle_roles() {
+  std::vector<int> writers(graph_.program.parameters.size());
+  for (const Definition& d : graph_.definitions) ++writers[static_cast<size_t>(d.store.parameter)];
+  std::vector<bool> read(program_.tensors.size());
+  Reads reads(program_);
+  for (const expr::Update& u : program_.updates) {
+    std::vector<bool> by = reads.of(u);
+    for (size_t t = 0; t < by.size(); ++t) read[t] = read[t] || by[t];
+  }
+  for (size_t t = 0; t < program_.tensors.size(); ++t) {
+    tile::Parameter& p = graph_.program.parameters[t];
+    if (p.role == tile::Role::kOut && (writers[t] != 1 || read[t])) p.role = tile::Role::kInout;
+  }
+}
+
+// Nothing to do: an axis without indices.
+bool Expander::none(const Definition& d) const {
+  return std::ranges::any_of(d.axes, [&](AxisId a) {
+    const tile::Axis& axis = graph_.axes[static_cast<size_t>(a)];
+    bool known = axis.hi->op == tile::Op::kInteger && (!axis.lo || axis.lo->op == tile::Op::kInteger);
+    return known && axis.hi->integer <= (axis.lo ? axis.lo->integer : 0);
+  });
 }
 
 void Expander::define(const expr::Update& u) {

@@ -38,6 +38,8 @@ AxisId unit_axis(const Program& program, const std::vector<ExprPtr>& subscripts)
   return -1;
 }
 
+constexpr int64_t kPieces = 64;  // of an axis that data end
+
 class Rule {
  public:
   Rule(const Program& program, const Kernel& kernel, const Machine& machine)
@@ -72,6 +74,7 @@ class Rule {
       case KernelClass::matvec: matvec(); break;
       case KernelClass::dot: dot(); break;
     }
+    walk_what_data_end();
     return plan_;
   }
 
@@ -92,7 +95,10 @@ class Rule {
       const Expr& e = *let->value;
       dot_streams_ = dot_streams_ || in_loop;
       AxisSet all = e.axes | e.over;
-      if (work(all) <= most_) continue;
+      // Of a stream, the scores decide.
+      bool scores = in_loop && !(e.axes & streamed_).empty();
+      if ((scores_ && !scores) || (scores_ == scores && work(all) <= most_)) continue;
+      scores_ = scores;
       most_ = work(all);
       dot_ = {e.over, e.axes, e.args[0]->axes, e.args[1]->axes, e.args[0]->type, e.type};
     }
@@ -196,6 +202,19 @@ class Rule {
       for (AxisId a : order_) {
         if (columns.has(a)) walk(a, step, WalkKind::kGrid);
       }
+    }
+  }
+
+  // A range that data end is read again for the indices in range, and what is kept of it needs a size: it is walked.
+  void walk_what_data_end() {
+    for (size_t i = 0; i < kernel_.axes.size(); ++i) {
+      const Axis& axis = kernel_.axes[i];
+      bool data = has_reduction(axis.hi) || (axis.lo && has_reduction(axis.lo));
+      bool planned = std::any_of(plan_.axes.begin(), plan_.axes.end(),
+                                 [&](const AxisPlan& p) { return p.axis == axis.name && p.walk == WalkKind::kLoop; });
+      if (!data || planned) continue;
+      walk(static_cast<AxisId>(i), kPieces, WalkKind::kLoop);
+      if (feasible(program_, {{plan_}}, machine_)) plan_.axes.pop_back();
     }
   }
 
@@ -321,7 +340,7 @@ class Rule {
   std::vector<std::vector<ExprPtr>> stores_;
   MainDot dot_;
   double most_ = -1;
-  bool dot_streams_ = false;
+  bool dot_streams_ = false, scores_ = false;
   KernelPlan plan_;
 };
 

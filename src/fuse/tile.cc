@@ -22,7 +22,9 @@ void see_stores(const Block& block, AxisSet& common) {
       for (const ExprPtr& e : store->subscripts) subscripts |= e->axes;
       all |= subscripts;
       if (store->when) all |= store->when->axes;
-      common = common & (store->atomic ? all : subscripts);
+      // An update that says which elements it writes, or computes where, writes each at most once.
+      bool itself = store->atomic || store->when || store->checked != 0;
+      common = common & (itself ? all : subscripts);
     }
     if (const auto* loop = std::get_if<Loop>(&s.is)) see_stores(loop->body, common);
     if (const auto* branch = std::get_if<If>(&s.is)) see_stores(branch->body, common);
@@ -132,6 +134,7 @@ class Tiler {
       if (p->walk != WalkKind::kLoop || !parallel_.has(a) || p->tile == 0) continue;
       Loop loop;
       loop.walks = {{a, p->tile, nullptr, nullptr}};
+      step(loop.walks[0]);
       loop.body = std::move(kernel_.body);
       kernel_.body = {};
       kernel_.body.push_back({std::move(loop)});

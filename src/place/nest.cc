@@ -141,7 +141,8 @@ class Nester {
   }
 
   bool is_scalar_integer(const Let& let) const {
-    return let.value->axes.empty() && let.value->type == ScalarType::i64 && !has_reduction(let.value) &&
+    bool whole = let.value->type == ScalarType::i64 || row(*let.value).family == Family::check;
+    return let.value->axes.empty() && whole && !has_reduction(let.value) &&
            !carried_.contains(let.name);
   }
 

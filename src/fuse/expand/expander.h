@@ -54,6 +54,8 @@ class Expander {
 
   void declare();
   void define(const expr::Update& update);
+  void settle_roles();
+  bool none(const Definition& definition) const;
 
   // value.cc
   Value value(const expr::NodePtr& node, const Path& path);

@@ -87,18 +87,22 @@ Expander::Value Expander::reduction(const NodePtr& node, const Path& path) {
   return out;
 }
 
-// A count of indices is a number.
+// A count of indices is a number, and so is what nothing is reduced to.
 ExprPtr Expander::reduced(tile::Op op, AxisSet over, const ExprPtr& body) {
-  if (op == tile::Op::kSum && body->op == tile::Op::kInteger) {
-    int64_t count = body->integer;
-    bool known = true;
-    for (AxisId id : over.list()) {
-      const tile::Axis& a = graph_.axes[static_cast<size_t>(id)];
-      known &= a.hi->op == tile::Op::kInteger && (!a.lo || a.lo->op == tile::Op::kInteger);
-      if (known) count *= std::max<int64_t>(0, a.hi->integer - (a.lo ? a.lo->integer : 0));
+  int64_t count = 1;
+  bool counted = true;
+  for (AxisId id : over.list()) {
+    const tile::Axis& a = graph_.axes[static_cast<size_t>(id)];
+    bool known = a.hi->op == tile::Op::kInteger && (!a.lo || a.lo->op == tile::Op::kInteger);
+    if (!known) {
+      counted = false;
+      continue;
     }
-    if (known) return integer(count);
+    int64_t size = std::max<int64_t>(0, a.hi->integer - (a.lo ? a.lo->integer : 0));
+    if (size == 0) return in(tile::identity(op, body->type));
+    count *= size;
   }
+  if (op == tile::Op::kSum && body->op == tile::Op::kInteger && counted) return integer(body->integer * count);
   return in(tile::reduce(op, over, body));
 }
 
@@ -159,7 +163,9 @@ void Expander::bound_of(expr::IndexId index, const NodePtr& node, Bound& bound) 
 void Expander::check_ends(const expr::Binder& b, const Path& path, const Bound& bound) {
   if (bound.limit < 0) return;
   ExprPtr lo = b.lo ? value(b.lo, path).e : integer(0), hi = value(b.hi, path).e;
-  ExprPtr some = condition(with(path, make(tile::Op::kLt, {lo, hi})));
+  // An end is the same for all indices that it doesn't mention: enough that there is one.
+  Path way = projected(path, lo->axes | hi->axes);
+  ExprPtr some = condition(with(way, make(tile::Op::kLt, {lo, hi})));
   auto end = [&](const ExprPtr& e, tile::Op op, int64_t limit, const NodePtr& at, const char* which) {
     if (!loads(e)) return;
     ExprPtr inside = make(op, {e, integer(limit)});
@@ -168,7 +174,7 @@ void Expander::check_ends(const expr::Binder& b, const Path& path, const Bound& 
     int32_t s = site(bound.write ? Code::E803 : Code::E801, at->span, bound.tensor.str(), place);
     // Where fewer conditions led here before, this place has been looked at.
     std::set<const tile::Expr*> on_the_way;
-    for (const Condition& c : path) on_the_way.insert(c.e.get());
+    for (const Condition& c : way) on_the_way.insert(c.e.get());
     std::vector<std::set<const tile::Expr*>>& known = looked_at_[{inside.get(), s}];
     for (const auto& before : known) {
       if (std::ranges::includes(on_the_way, before)) return;

@@ -1,0 +1,235 @@
+// Compiled code against the slow truth: every kernel of the library, or random kernels, in each type and at each width
+// of vectors, on random and hostile numbers; every element within the interpreter's bound, and the same findings.
+//
+//   agreement [--kernel K] [--random N] [--cases N] [--seed S] [--vectors sse2|avx2|avx512] [--list]
+//
+// Prints what disagrees with the command that shows it again; the last line counts, the exit code is 0 if all agree.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <set>
+
+#include "backend/run.h"
+#include "compile/compile.h"
+#include "library_sizes.h"
+#include "random_real_kernel.h"
+
+namespace quern::expr::test {
+namespace {
+
+struct Options {
+  std::string kernel;
+  int random = 0;
+  int cases = 4;
+  uint64_t seed = 1;
+  std::vector<std::string> vectors{"sse2", "avx2"};
+};
+
+using Style = double (*)(Random&);
+constexpr double kInf = std::numeric_limits<double>::infinity();
+const std::pair<const char*, Style> kStyles[] = {
+    {"normal", [](Random& r) { return normal(r); }},
+    {"whole", [](Random& r) { return static_cast<double>(between(r, -3, 3)); }},
+    {"offset", [](Random& r) { return 1e4 + normal(r); }},
+    {"large", [](Random& r) { return normal(r) * 1e30; }},
+    {"tiny", [](Random& r) { return normal(r) * 1e-38; }},
+    {"masked", [](Random& r) { return chance(r, 0.3) ? -kInf : normal(r); }},
+    {"special",
+     [](Random& r) {
+       double all[] = {0, -0.0, 1, -1, kInf, -kInf, std::nan(""), 3e38, 1e-45, 0.5};
+       return chance(r, 0.3) ? all[between(r, 0, 9)] : normal(r);
+     }},
+};
+
+struct Tally {
+  int64_t cases = 0, failed = 0;
+  double worst = 0;  // error over bound
+};
+
+int64_t elements(const std::vector<int64_t>& shape) {
+  int64_t out = 1;
+  for (int64_t n : shape) out *= n;
+  return out;
+}
+
+// The first element that is outside of its bound.
+std::string difference(const Program& program, const Binding& binding, const Interpreted& truth,
+                       const std::vector<std::vector<std::byte>>& got, bool hostile, Tally& tally) {
+  for (const Output& o : truth.outputs) {
+    auto t = static_cast<size_t>(o.tensor);
+    ScalarType type = binding.type(program.tensors[t].type);
+    bool real = quern::kind(type) == Kind::kReal;
+    for (int64_t i = 0; i < elements(binding.shapes[t]); ++i) {
+      uint64_t w = load_bits(type, o.data.data(), i), h = load_bits(type, got[t].data(), i);
+      double want = real ? decode_real(type, w) : static_cast<double>(decode_int(type, w));
+      double have = real ? decode_real(type, h) : static_cast<double>(decode_int(type, h));
+      double bound = o.bound[static_cast<size_t>(i)];
+      // A masked element is absent in compiled code, whatever it holds; as written it is 0 times an infinity. And
+      // factors may be taken out of a sum, where an infinity among them meets other numbers.
+      if (hostile && std::isnan(want)) continue;
+      if (want == have || (std::isnan(want) && std::isnan(have)) || bound == kInf) continue;
+      // A stored f64 has the truth's own rounding beside it; 8- and 4-bit types may round to the next number.
+      double error = std::fabs(want - have);
+      if (std::isfinite(want) && std::isfinite(have) && error <= bound) {
+        tally.worst = std::max(tally.worst, error / bound);
+        continue;
+      }
+      return fmt::format("{}[{}] is {}, must be {} within {}", program.tensors[t].name.str(), i, have, want, bound);
+    }
+  }
+  return {};
+}
+
+bool hostile(const Program& program, const Arguments& arguments) {
+  for (size_t t = 0; t < program.tensors.size(); ++t) {
+    if (quern::kind(arguments.type(t)) != Kind::kReal) continue;
+    for (int64_t i = 0; i < arguments.elements(t); ++i) {
+      if (!std::isfinite(decode_real(arguments.type(t), load_bits(arguments.type(t), arguments.data(t), i))))
+        return true;
+    }
+  }
+  return false;
+}
+
+std::set<std::string> codes_of(const Diagnostics& findings) {
+  std::set<std::string> out;
+  for (const Diagnostic& d : findings) {
+    std::string code(row(d.code).name);
+    // What only a checked run looks for.
+    if (code != "E804" && code != "E806") out.insert(code);
+  }
+  return out;
+}
+
+std::string attempt(const Program& program, const Binding& binding, Random& random, Style draw,
+                    const std::string& vectors, Tally& tally) {
+  Arguments arguments(program, binding);
+  fill(arguments, program, binding, random, draw);
+  auto truth = interpret(program, binding, arguments.views(), {.threads = 1});
+  if (!truth) return "the interpreter: " + render(truth.error());
+  backend::Request request{program, binding, {.vectors = vectors, .cache = false, .verify = true}};
+  auto code = compile::compile(request);
+  if (!code) return "not compiled: " + render(code.error());
+  std::vector<std::vector<std::byte>> out(program.tensors.size());
+  std::vector<backend::Tensor> tensors;
+  for (size_t t = 0; t < program.tensors.size(); ++t) {
+    bool written = program.tensors[t].role != Role::kParameter;
+    int64_t bytes = byte_size(arguments.type(t), arguments.elements(t));
+    if (written) out[t].assign(static_cast<size_t>(bytes), std::byte{0xa5});
+    tensors.push_back({arguments.data(t), written ? out[t].data() : nullptr});
+  }
+  auto done = backend::run(*code, program, binding, tensors, {.threads = 1});
+  if (!done) return "did not run: " + render(done.error());
+  auto want = codes_of(truth->findings), have = codes_of(done->findings);
+  if (want != have) {
+    return fmt::format("finds {}, must find {}", fmt::join(have, " "), fmt::join(want, " "));
+  }
+  if (!truth->findings.empty()) return {};  // what is cut, and what is dropped, may differ from here on
+  std::string first = difference(program, binding, *truth, out, hostile(program, arguments), tally);
+  if (!first.empty()) return first;
+  // The same bits on two threads.
+  std::vector<std::vector<std::byte>> again = out;
+  for (size_t t = 0; t < tensors.size(); ++t) {
+    if (tensors[t].output) tensors[t].output = again[t].data();
+  }
+  auto second = backend::run(*code, program, binding, tensors, {.threads = 2});
+  if (!second) return "did not run on two threads: " + render(second.error());
+  bool ordered = std::ranges::none_of(program.updates, [](const Update& u) { return u.add; });
+  if (ordered && again != out) return "other bits on two threads";
+  return {};
+}
+
+void library_kernel(const LibraryKernel& k, const Options& options, Tally& tally) {
+  for (const std::string& vectors : options.vectors) {
+    Random random(options.seed ^ std::hash<std::string>()(k.name));
+    for (ScalarType type : {ScalarType::f32, ScalarType::bf16, ScalarType::f16, ScalarType::f64}) {
+      for (int i = 0; i < options.cases; ++i) {
+        const auto& [style, draw] = kStyles[i == 0 ? 0 : static_cast<size_t>(between(random, 0, 6))];
+        Dims dims = library_sizes(k.name, random, i % 2 ? 5 : 40);
+        Request r = request(dims);
+        r.default_type = type;
+        auto binding = bind(*k.program, r);
+        if (!binding) continue;
+        ++tally.cases;
+        std::string wrong = attempt(*k.program, *binding, random, draw, vectors, tally);
+        if (wrong.empty()) continue;
+        ++tally.failed;
+        std::string sizes;
+        for (const auto& [n, v] : dims) sizes += fmt::format(" {}={}", n, v);
+        fmt::print("FAILED {} {} {} {}{}, seed {}: {}\n", k.name, name(type), vectors, style, sizes, options.seed,
+                   wrong);
+        std::fflush(stdout);
+        break;
+      }
+    }
+  }
+}
+
+void random_kernel(uint64_t seed, const Options& options, Tally& tally) {
+  Random random(seed);
+  std::string source = RandomRealKernel(random).text();
+  Text text(source);
+  Dims dims{{"M", between(random, 0, 9)}, {"K", between(random, 0, 40)}, {"N", between(random, 0, 9)}};
+  const auto& [style, draw] = kStyles[static_cast<size_t>(between(random, 0, 6))];
+  ScalarType types[] = {ScalarType::f32, ScalarType::bf16, ScalarType::f16, ScalarType::f64};
+  Types given;
+  for (const TypeVariable& t : text.program().types) given[t.name.str()] = types[between(random, 0, 3)];
+  auto binding = bind(text.program(), request(dims, given));
+  if (!binding) return;
+  const std::string& vectors = options.vectors[seed % options.vectors.size()];
+  ++tally.cases;
+  std::string wrong = attempt(text.program(), *binding, random, draw, vectors, tally);
+  if (wrong.empty()) return;
+  ++tally.failed;
+  fmt::print("FAILED random kernel, --random 1 --seed {} ({}, {}):\n{}  {}\n", seed, vectors, style, source, wrong);
+  std::fflush(stdout);
+}
+
+int main_of(int count, char** words) {
+  Options options;
+  for (int i = 1; i < count; ++i) {
+    std::string word = words[i];
+    if (word == "--list") {
+      for (const LibraryKernel& k : library()) fmt::print("{}\n", k.name);
+      return 0;
+    }
+    if (i + 1 == count) {
+      fmt::print(stderr, "agreement: {} needs a value\n", word);
+      return 2;
+    }
+    std::string value = words[++i];
+    if (word == "--kernel") {
+      options.kernel = value;
+    } else if (word == "--random") {
+      options.random = std::atoi(value.c_str());
+    } else if (word == "--cases") {
+      options.cases = std::atoi(value.c_str());
+    } else if (word == "--seed") {
+      options.seed = std::strtoull(value.c_str(), nullptr, 0);
+    } else if (word == "--vectors") {
+      options.vectors = {value};
+    } else {
+      fmt::print(stderr, "agreement: there is no {}\n", word);
+      return 2;
+    }
+  }
+  Tally tally;
+  if (options.random > 0) {
+    for (int i = 0; i < options.random; ++i) random_kernel(options.seed + static_cast<uint64_t>(i), options, tally);
+  } else {
+    for (const LibraryKernel& k : library()) {
+      if (options.kernel.empty() || options.kernel == k.name) library_kernel(k, options, tally);
+    }
+  }
+  fmt::print("largest error over bound {:.3f}\n{} passed, {} failed\n", tally.worst, tally.cases - tally.failed,
+             tally.failed);
+  return tally.failed == 0 && tally.cases > 0 ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace quern::expr::test
+
+int main(int count, char** words) { return quern::expr::test::main_of(count, words); }
