@@ -179,6 +179,7 @@ std::string bench_text(const BenchReport& r) {
                        f.work.moved_bytes / std::max(f.work.least_bytes, 1.0),
                        100 * f.work.moved_bytes / f.best / r.peak.bandwidth, f.work.kernels);
   }
+  out += "operations are counted as they are written: what a mask leaves out counts too\n";
   for (size_t i = 1; i < r.forms.size(); ++i) {
     out += fmt::format("fused is {:.2f} times as fast as {}\n", r.forms[i].best / r.forms[0].best, r.forms[i].name);
   }
