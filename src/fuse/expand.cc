@@ -170,6 +170,10 @@ Result<Graph> Expander::run() {
     std::vector<ExprPtr> at;
     AxisSet taken;
     for (int64_t size : binding_.shapes[t]) {
+      if (size == 1) {
+        at.push_back(integer(0));
+        continue;
+      }
       AxisId a = axis_for(Symbol("i"), nullptr, integer(size), taken);
       taken |= AxisSet::of(a);
       d.axes.push_back(a);
@@ -254,10 +258,10 @@ void Expander::define(const expr::Update& u) {
     }
     check_ends(b, path, bound);
     Ranged r = enter(b, path, taken, bound);
-    taken |= AxisSet::of(r.axis);
-    d.axes.push_back(r.axis);
+    taken |= r.index->axes;
+    if (r.axis >= 0) d.axes.push_back(r.axis);
     path = with(std::move(path), r.mask);
-    env_[b.id] = in(tile::axis(r.axis));
+    env_[b.id] = r.index;
   }
   if (u.filter) path = with(std::move(path), value(u.filter, path).e);
   ExprPtr when = condition(path);

@@ -52,6 +52,7 @@ class Rule {
     }
     see(kernel_.body, false);
     order_axes();
+    look_at_ranges();
   }
 
   KernelClass kind() const {
@@ -67,6 +68,7 @@ class Rule {
 
   KernelPlan plan() {
     plan_.kernel = kernel_.name;
+    for (AxisId a : ending_.list()) walk(a, 1, WalkKind::kGrid);
     switch (kind()) {
       case KernelClass::map: map(order_); break;
       case KernelClass::row: row_kernel(); break;
@@ -205,6 +207,24 @@ class Rule {
     }
   }
 
+  // Axes whose data end the range of another come first, one index at a time: then that range is exact. It can't be in
+  // the grid, whose size is known before.
+  void look_at_ranges() {
+    AxisSet ended;
+    for (size_t i = 0; i < kernel_.axes.size(); ++i) {
+      for (const ExprPtr& end : {kernel_.axes[i].lo, kernel_.axes[i].hi}) {
+        if (!end || !has_reduction(end)) continue;
+        ended |= AxisSet::of(static_cast<AxisId>(i));
+        each_part(end, [&](const ExprPtr& part) {
+          if (row(*part).family == Family::reduce) ending_ |= part->over & parallel_;
+        });
+      }
+    }
+    ending_ = ending_ - ended;
+    parallel_ = parallel_ - ending_ - ended;
+    std::erase_if(order_, [&](AxisId a) { return !parallel_.has(a); });
+  }
+
   // A range that data end is read again for the indices in range, and what is kept of it needs a size: it is walked.
   void walk_what_data_end() {
     for (size_t i = 0; i < kernel_.axes.size(); ++i) {
@@ -335,6 +355,7 @@ class Rule {
   Kernel kernel_;
   const Machine& machine_;
   AxisSet parallel_, streamed_, rows_, columns_;
+  AxisSet ending_;  // axes that end ranges of others
   std::vector<int64_t> extents_;
   std::vector<AxisId> order_;
   std::vector<std::vector<ExprPtr>> stores_;

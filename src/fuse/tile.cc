@@ -64,6 +64,7 @@ class Tiler {
     choose_grid();
     size_streams(kernel_.body);
     wrap_loops();
+    settle_ranges();
     // What ranges and conditions brought in, by the scalars or by a bound over several rows.
     name_reductions(kernel_);
   }
@@ -138,6 +139,20 @@ class Tiler {
       loop.body = std::move(kernel_.body);
       kernel_.body = {};
       kernel_.body.push_back({std::move(loop)});
+    }
+  }
+
+  // What isn't walked has one range for the indices in range: that of the scalars.
+  void settle_ranges() {
+    AxisSet walked = streamed_axes(kernel_);
+    for (const Walk& w : kernel_.grid) walked |= AxisSet::of(w.axis);
+    for (size_t i = 0; i < kernel_.axes.size(); ++i) {
+      if (walked.has(static_cast<AxisId>(i))) continue;
+      for (ExprPtr* end : {&kernel_.axes[i].lo, &kernel_.axes[i].hi}) {
+        if (!*end || !has_reduction(*end)) continue;
+        ExprPtr now = with_scalars(kernel_, *end);
+        if (!has_reduction(now)) *end = now;
+      }
     }
   }
 

@@ -89,7 +89,8 @@ class Laner {
   }
 
   int64_t most(const Site& site, AxisId a) const {
-    return most_indices(program_, kernel_, site.walks, a).value_or(kUnknown);
+    // A range that is always empty still has steps.
+    return std::max<int64_t>(1, most_indices(program_, kernel_, site.walks, a).value_or(kUnknown));
   }
 
   int64_t vector_lanes(const Nest& nest) const {

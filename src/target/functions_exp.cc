@@ -71,7 +71,40 @@ Value exp2_polynomial(const Reals& r, const Value& x) {
 
 }  // namespace
 
+// AVX-512 scales by a power of two in one instruction, as rounded as the products below. Sixteen lanes at a time.
+Value scaled_at_once(const Reals& r, const Value& p, const Value& k) {
+  Writer& w = r.w;
+  int part = r.wide() ? 8 : 16;
+  Type type{r.t.base, part};
+  std::string name = r.wide() ? "llvm.x86.avx512.mask.scalef.pd.512" : "llvm.x86.avx512.mask.scalef.ps.512";
+  std::string all = r.wide() ? "i8 -1" : "i16 -1", mask = r.wide() ? "i8" : "i16", v = text(type);
+  w.module().declarations.insert("declare " + v + " @" + name + "(" + v + ", " + v + ", " + v + ", " + mask + ", i32)");
+  Value out;
+  for (int from = 0; from < r.t.lanes; from += part) {
+    std::vector<int> lanes, joined;
+    for (int i = 0; i < part; ++i) lanes.push_back(from + i);
+    Value a = w.shuffle(p, p, lanes), b = w.shuffle(k, k, lanes);
+    Value scaled = w.pure(type,
+                          "call " + v + " @" + name + "(" + a.typed() + ", " + b.typed() + ", " + v +
+                              " zeroinitializer, " + all + ", i32 4)",
+                          {a, b});
+    if (from == 0) {
+      out = scaled;
+      continue;
+    }
+    // Both sides of a shuffle are equally long: what is new is lengthened first.
+    std::vector<int> longer;
+    for (int i = 0; i < from; ++i) longer.push_back(i % part), joined.push_back(i);
+    for (int i = 0; i < part; ++i) joined.push_back(from + i);
+    out = w.shuffle(out, from == part ? scaled : w.shuffle(scaled, scaled, longer), joined);
+  }
+  return out;
+}
+
 Value scaled(const Reals& r, const Value& p, const Value& shifted) {
+  if (r.cpu.level == jit::VectorLevel::kAvx512 && r.t.lanes > 0 && r.t.lanes % (r.wide() ? 8 : 16) == 0) {
+    return scaled_at_once(r, p, r.sub(shifted, r.c(r.magic())));
+  }
   // Halves of k; what stands above k in the word falls off at the top.
   int mantissa = r.wide() ? 52 : 23;
   Value k = r.bits(shifted);

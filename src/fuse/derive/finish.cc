@@ -183,7 +183,7 @@ Finisher::Scaled Finisher::accumulator(int index) {
     }
   };
   expand(0, {}, a_.number(1, acc.type));
-  out.m = total;
+  out.m = total->op == Op::kAdd || total->op == Op::kSub ? a_.expression(a_.poly(total), acc.type) : total;
   return out;
 }
 
@@ -236,6 +236,11 @@ Finisher::Scaled Finisher::exponential(const ExprPtr& argument) {
 // exp of what is known becomes an exponent where numbers of different exponents meet.
 void Finisher::open_exponent(Scaled& s) {
   if (!s.e.empty()) return;
+  if (s.m->op == Op::kCast && s.m->args[0]->op == Op::kExp && s.m->type == ScalarType::f64) {
+    s.e = a_.poly(a_.cast(s.m->type, s.m->args[0]->args[0]));
+    s.m = a_.number(1, s.m->type);
+    return;
+  }
   if (s.m->op == Op::kExp) {
     s.e = a_.poly(s.m->args[0]);
     s.m = a_.number(1, s.m->type);

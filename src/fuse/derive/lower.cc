@@ -100,7 +100,9 @@ class Combine {
     if (tile_) count_uses();
     for (int i : in_order(p_)) {
       const Accumulator& acc = p_.accumulators[i];
-      ExprPtr value = acc.key ? selection(i) : acc.gauge < 0 && acc.differences.empty() && acc.amplitude < 0 ? plain(i) : sum(i);
+      ExprPtr value = acc.key                                                         ? selection(i)
+                      : acc.gauge < 0 && acc.differences.empty() && acc.amplitude < 0 ? plain(i)
+                                                                                      : sum(i);
       next_[i] = let(fmt::format("{}_next", hint(acc)), value);
     }
     return next_;

@@ -218,7 +218,9 @@ class Planner {
     for (const Accumulator& acc : out.accumulators) {
       if (acc.gauge < 0) continue;
       bool real = acc.type == ScalarType::f32 || acc.type == ScalarType::f64;
-      if (!d_.rules.stepped_gauge || !acc.differences.empty() || !real) exact.insert(acc.gauge);
+      // A multiple of a step may be too far below.
+      bool far = acc.k > 2 || acc.k < -2;
+      if (!d_.rules.stepped_gauge || !acc.differences.empty() || !real || far) exact.insert(acc.gauge);
     }
     std::vector<ExprPtr> results;
     for (const ExprPtr& o : outputs_) results.push_back(representer.resolve(o));

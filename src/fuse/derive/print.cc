@@ -46,6 +46,8 @@ class Printer {
     return axes.empty() ? word : fmt::format("{}[{}]", word, w_.axes(axes));
   }
 
+  std::string wrapped(const ExprPtr& e) { return e->op == Op::kSelect ? "(" + w_.text(e) + ")" : w_.text(e); }
+
   static const char* word(const Accumulator& acc) {
     if (acc.op == Op::kMax) return "m";
     if (acc.op == Op::kMin) return acc.key ? "i" : "lo";
@@ -151,7 +153,8 @@ class Printer {
     for (const ExprPtr& e : acc.weights)
       times(acc.weights.size() == 1 && product.empty() && acc.differences.empty() ? w_.text(e) : factor(e));
     if (acc.amplitude >= 0) {
-      times(fmt::format("({} / {})^{}", factor(acc.amplitude_of), accumulators_.at(acc.amplitude), acc.amplitude_power));
+      times(
+          fmt::format("({} / {})^{}", factor(acc.amplitude_of), accumulators_.at(acc.amplitude), acc.amplitude_power));
     }
     for (const Difference& x : acc.differences) {
       std::string y;
@@ -166,7 +169,7 @@ class Printer {
     for (const ExprPtr& e : acc.divisors) product += " / " + factor(e);
     std::vector<std::string> where;
     if (acc.guard) where.push_back(w_.text(acc.guard));
-    if (acc.key) where.push_back(w_.text(acc.key) + " == " + w_.text(acc.selected_stored));
+    if (acc.key) where.push_back(w_.text(acc.key) + " == " + wrapped(acc.selected_stored));
     std::string out = fmt::format("{}[{}] {}", row(acc.op).text, w_.axes(d_.streamed), product);
     for (size_t i = 0; i < where.size(); ++i) out += (i == 0 ? "   where " : " and ") + where[i];
     return out;

@@ -84,7 +84,8 @@ class Verifier {
       if (g.stepped && !acc.differences.empty()) why_ = "a stepped gauge with a centre";
     }
     element(acc.amplitude_of);
-    if (acc.amplitude >= 0 && p.accumulators[acc.amplitude].level >= acc.level) why_ = "an amplitude is of no lower level";
+    if (acc.amplitude >= 0 && p.accumulators[acc.amplitude].level >= acc.level)
+      why_ = "an amplitude is of no lower level";
     // All lower powers are there, since transport reads them.
     int64_t wanted = 1, found = 0;
     for (const Difference& x : acc.differences) wanted *= x.power + 1;

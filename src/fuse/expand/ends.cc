@@ -55,9 +55,9 @@ void Expander::collect_under(const std::vector<expr::Binder>& binders, const std
     Bound bound = bound_of(b, bodies[0]);
     check_ends(b, path, bound);
     Ranged r = enter(b, path, taken, bound);
-    taken |= tile::AxisSet::of(r.axis);
+    taken |= r.index->axes;
     path = with(std::move(path), r.mask);
-    env_[b.id] = in(tile::axis(r.axis));
+    env_[b.id] = r.index;
   }
   for (const NodePtr& body : bodies) collect(body, path);
   env_ = std::move(outer);

@@ -42,8 +42,9 @@ class Expander {
   };
   // Which elements of an axis are meant: all of them, or where `mask` holds.
   struct Ranged {
-    tile::AxisId axis;
-    Condition mask;  // without expression: all
+    tile::AxisId axis = -1;
+    tile::ExprPtr index;  // the axis, or the only index there is
+    Condition mask;       // without expression: all
     bool needs = false;
   };
   struct Bound {  // of a range by data that is cut to a dimension

@@ -58,18 +58,18 @@ Expander::Value Expander::reduction(const NodePtr& node, const Path& path) {
   for (const expr::Binder& b : node->binders) {
     Ranged r = enter(b, inner, taken, bound_of(b, node->args[0]));
     out.needs |= r.needs;
-    taken |= AxisSet::of(r.axis);
-    over |= AxisSet::of(r.axis);
+    taken |= r.index->axes;
+    over |= r.index->axes;
     mask = both(mask, r.mask.e);
     inner = with(std::move(inner), r.mask);
     auto outer = env_.find(b.id);
     before.emplace_back(b.id, outer == env_.end() ? nullptr : outer->second);
-    env_[b.id] = in(tile::axis(r.axis));
+    env_[b.id] = r.index;
   }
   Value body = value(node->args[0], inner);
   out.needs |= body.needs;
   if (node->op == expr::Op::kArgmax || node->op == expr::Op::kArgmin) {
-    out.e = position(node, over, body.e, mask).e;
+    out.e = over.empty() ? env_.at(node->binders[0].id) : position(node, over, body.e, mask).e;
   } else {
     tile::Op op = reduction_of(node->op);
     ExprPtr e = body.e;
@@ -102,6 +102,7 @@ ExprPtr Expander::reduced(tile::Op op, AxisSet over, const ExprPtr& body) {
     if (size == 0) return in(tile::identity(op, body->type));
     count *= size;
   }
+  if (over.empty()) return body;
   if (op == tile::Op::kSum && body->op == tile::Op::kInteger && counted) return integer(body->integer * count);
   return in(tile::reduce(op, over, body));
 }
@@ -210,9 +211,15 @@ Expander::Ranged Expander::enter(const expr::Binder& b, const Path& path, AxisSe
   };
   taken |= lo.e->axes | hi.e->axes;
   bool masked = !lo.e->axes.empty() || !hi.e->axes.empty();
-  out.axis = axis_for(b.name, box(lo.e, false), box(hi.e, true), taken);
+  ExprPtr first = box(lo.e, false), last = box(hi.e, true);
+  bool known = first->op == tile::Op::kInteger && last->op == tile::Op::kInteger;
+  if (known && !masked && last->integer - first->integer == 1) {  // one index is no axis
+    out.index = first;
+    return out;
+  }
+  out.axis = axis_for(b.name, first, last, taken);
+  ExprPtr n = out.index = in(tile::axis(out.axis));
   if (!masked) return out;
-  ExprPtr n = in(tile::axis(out.axis));
   out.mask.e = both(make(tile::Op::kLe, {lo.e, n}), make(tile::Op::kLt, {n, hi.e}));
   out.mask.axis = out.axis;
   out.mask.lo = lo.e;

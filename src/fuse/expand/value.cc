@@ -25,10 +25,11 @@ std::optional<tile::Op> same_operation(expr::Op op) {
     SAME(kDiv)
     SAME(kFloorDiv)
     SAME(kMod)
-    SAME(kNeg) SAME(kBitOr) SAME(kBitXor) SAME(kBitAnd) SAME(kShl) SAME(kShr) SAME(kLt) SAME(kLe) SAME(kGt) SAME(kGe)
-        SAME(kEq) SAME(kNe) SAME(kNot) SAME(kAnd) SAME(kOr) SAME(kExp) SAME(kExp2) SAME(kLog) SAME(kLog2) SAME(kSqrt)
-            SAME(kRsqrt) SAME(kSin) SAME(kCos) SAME(kTanh) SAME(kErf) SAME(kPow) SAME(kAbs) SAME(kFloor) SAME(kCeil)
-                SAME(kRound) SAME(kMaxOf) SAME(kMinOf) SAME(kRandomBits)
+    SAME(kNeg)
+    SAME(kBitOr) SAME(kBitXor) SAME(kBitAnd) SAME(kShl) SAME(kShr) SAME(kLt) SAME(kLe) SAME(kGt) SAME(kGe) SAME(kEq)
+        SAME(kNe) SAME(kNot) SAME(kAnd) SAME(kOr) SAME(kExp) SAME(kExp2) SAME(kLog) SAME(kLog2) SAME(kSqrt) SAME(kRsqrt)
+            SAME(kSin) SAME(kCos) SAME(kTanh) SAME(kErf) SAME(kPow) SAME(kAbs) SAME(kFloor) SAME(kCeil) SAME(kRound)
+                SAME(kMaxOf) SAME(kMinOf) SAME(kRandomBits)
 #undef SAME
                     default : return std::nullopt;
   }

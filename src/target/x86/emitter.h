@@ -168,6 +168,7 @@ class Emitter {
   Value named(const Expr& e);
   Value axis_index(AxisId axis);
   void both(Value& a, Value& b);  // equal lanes
+  void as_integers(const Expr& e, Value& a, Value& b);
 
   // --- access.cc
   Linear linear(const ExprPtr& e);

@@ -74,6 +74,13 @@ Base Emitter::integer_base(const Expr& e, bool vector) {
   return most <= INT32_MAX ? Base::i32 : Base::i64;
 }
 
+// Integers in the width that the operation is computed in; scalars before they are spread over lanes.
+void Emitter::as_integers(const Expr& e, Value& a, Value& b) {
+  if (is_real(a.type)) return;
+  Base base = integer_base(e, a.type.lanes > 0 || b.type.lanes > 0);
+  a = as_integer(w_, a, base), b = as_integer(w_, b, base);
+}
+
 void Emitter::both(Value& a, Value& b) {
   int lanes = std::max(a.type.lanes, b.type.lanes);
   a = w_.splat(a, lanes), b = w_.splat(b, lanes);
@@ -147,15 +154,16 @@ Value Emitter::compute(const ExprPtr& p) {
       const Expr &x = *e.args[0], &y = *e.args[1];
       if (e.op == Op::kLt && x.op == Op::kAxis && y.op == Op::kHigh && x.id == y.id) return constant({Base::i1}, 1);
       Value a = value(e.args[0]), b = value(e.args[1]);
-      both(a, b);
       static constexpr const char* kReal[] = {"olt", "ole", "ogt", "oge", "oeq", "une"};
       static constexpr const char* kInteger[] = {"slt", "sle", "sgt", "sge", "eq", "ne"};
       auto which = static_cast<size_t>(e.op) - static_cast<size_t>(Op::kLt);
-      if (is_real(a.type)) return w_.compare(kReal[which], a, b);
-      if (a.type.base != Base::i1) {
-        Base base = a.type.lanes > 0 && fits_i32(e.args[0]) && fits_i32(e.args[1]) ? Base::i32 : Base::i64;
+      if (!is_real(a.type) && a.type.base != Base::i1) {
+        bool vector = a.type.lanes > 0 || b.type.lanes > 0;
+        Base base = vector && fits_i32(e.args[0]) && fits_i32(e.args[1]) ? Base::i32 : Base::i64;
         a = as_integer(w_, a, base), b = as_integer(w_, b, base);
       }
+      both(a, b);
+      if (is_real(a.type)) return w_.compare(kReal[which], a, b);
       return w_.compare(kInteger[which], a, b);
     }
     case Family::negation: {
@@ -183,11 +191,8 @@ Value Emitter::compute(const ExprPtr& p) {
     case Family::rounding: return rounding(e);
     case Family::extremum: {
       Value a = value(e.args[0]), b = value(e.args[1]);
+      as_integers(e, a, b);
       both(a, b);
-      if (!is_real(a.type)) {
-        Base base = integer_base(e, a.type.lanes > 0);
-        a = as_integer(w_, a, base), b = as_integer(w_, b, base);
-      }
       return combine(e.op, e.nan_ignored, a, b);
     }
     case Family::check: {
@@ -220,12 +225,9 @@ Value Emitter::arithmetic(const Expr& e) {
     return divide(e.args[0], e.args[1], e.op == Op::kMod, integer_base(e, lanes > 0), lanes);
   }
   Value a = value(e.args[0]), b = value(e.args[1]);
-  both(a, b);
   bool real = is_real(a.type);
-  if (!real) {
-    Base base = integer_base(e, a.type.lanes > 0);
-    a = as_integer(w_, a, base), b = as_integer(w_, b, base);
-  }
+  as_integers(e, a, b);
+  both(a, b);
   switch (e.op) {
     case Op::kAdd: return w_.binary(real ? "fadd" : "add", a, b);
     case Op::kSub: return w_.binary(real ? "fsub" : "sub", a, b);
@@ -284,13 +286,13 @@ Value Emitter::divide(const ExprPtr& x, const ExprPtr& y, bool remainder, Base b
 
 Value Emitter::bit_operation(const Expr& e) {
   Value a = value(e.args[0]), b = value(e.args[1]);
-  both(a, b);
   bool shift = e.op == Op::kShl || e.op == Op::kShr;
-  Base base = integer_base(e, a.type.lanes > 0);
+  Base base = integer_base(e, a.type.lanes > 0 || b.type.lanes > 0);
   tile::Bounds by = ranges_(e.args[1]);
   bool inside = by.low && by.high && *by.low >= 0 && *by.high <= (base == Base::i32 ? 31 : 63);
   if (shift && !inside) base = Base::i64, inside = by.low && by.high && *by.low >= 0 && *by.high <= 63;
   a = as_integer(w_, a, base), b = as_integer(w_, b, base);
+  both(a, b);
   switch (e.op) {
     case Op::kBitOr: return w_.binary("or", a, b);
     case Op::kBitXor: return w_.binary("xor", a, b);

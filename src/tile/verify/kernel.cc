@@ -215,9 +215,8 @@ void Verifier::statement(const Store& s) {
   if (s.atomic && !s.add) wrong(fmt::format("a store to {} is atomic and adds nothing", named));
   AxisSet axes = s.value->axes | (s.when ? s.when->axes : AxisSet());
   AxisSet missing = type_axes(axes - in_subscripts);
-  // With a condition, or into elements that it computes, an update says itself that each is written at most once.
-  bool whole = !s.when && s.checked == 0;
-  if (!s.add && whole && !missing.empty()) {
+  // Of what isn't an out, an update says itself that it writes each element at most once.
+  if (!s.add && p.role == Role::kOut && !missing.empty()) {
     wrong(fmt::format("{} is stored once for each {}, which is in no subscript", named, axis_name(missing.list()[0])));
   }
   if (placed() && !nest_) wrong(fmt::format("{} is stored to outside a nest", named));

@@ -119,6 +119,22 @@ Outputs Derived::serial(int64_t tile) {
   return out;
 }
 
+tile::Program Derived::program() const {
+  tile::Program p = graph.program;
+  tile::Kernel k;
+  k.name = Symbol("derived");
+  k.axes = graph.axes;
+  k.names = names_;
+  k.body = block_of(lowered);
+  for (size_t i = 0; i < graph.definitions.size(); ++i) {
+    tile::Store s = graph.definitions[i].store;
+    s.value = lowered.outputs[i];
+    k.body.push_back({std::move(s)});
+  }
+  p.kernels.push_back(std::move(k));
+  return p;
+}
+
 std::vector<Derived::Value> Derived::part(int64_t lo, int64_t hi, int64_t tile, const std::vector<Value>* from) {
   Evaluator<double> e(world_);
   e.range(streamed, lo, hi);

@@ -35,6 +35,9 @@ class Derived {
   // merge(init, S) == S, bit for bit.
   bool identity_merges();
 
+  // The derived program at stage `lowered`.
+  tile::Program program() const;
+
   std::string error;  // why there is no derivation
   Derivation derivation;
   Lowered lowered;

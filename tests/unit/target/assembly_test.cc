@@ -141,6 +141,28 @@ kernel p
   }
 }
 
+TEST(Assembly, ExponentialsScaleAtOnce) {
+  constexpr const char* kText = R"(program p laid
+dims N = 256
+in x: f32[N]
+in d: f64[N]
+out y: f32[N]
+out z: f64[N]
+
+kernel p
+  axes n < N
+  nest n:{n} lanes
+    store {store}
+)";
+  jit::CpuTarget cpu = jit::cpu_of(VectorLevel::kAvx512);
+  std::string text =
+      assembly_of(filled(kText, {{"n", "64"}, {"store", "y[n] = exp(load x[n]) * exp2(load x[n])"}}), cpu);
+  EXPECT_EQ(count(text, "vscalefps"), 8);
+  EXPECT_EQ(count(text, "vpslld"), 0);
+  text = assembly_of(filled(kText, {{"n", "16"}, {"store", "z[n] = exp(load d[n])"}}), cpu);
+  EXPECT_EQ(count(text, "vscalefpd"), 2);
+}
+
 TEST(Assembly, MachinesAreOfTheirLevel) {
   tile::Machine sse2 = machine_of(jit::cpu_of(VectorLevel::kSse2)), avx2 = machine_of(jit::cpu_of(VectorLevel::kAvx2)),
                 avx512 = machine_of(jit::cpu_of(VectorLevel::kAvx512));

@@ -57,6 +57,7 @@ class Jitted {
     return out;
   }
   const tile::Program& program() const { return program_; }
+  const std::string& ir() const { return ir_; }
 
  private:
   void compile(const jit::CpuTarget& cpu) {
@@ -67,6 +68,7 @@ class Jitted {
         return;
       }
       if (getenv("QUERN_SHOW_IR")) puts(emitted->ir.c_str());
+      ir_ += emitted->ir;
       kernels_.push_back({machine_code(emitted->ir, cpu), emitted->entry});
       if (!kernels_.back().first) return;
     }
@@ -75,6 +77,7 @@ class Jitted {
 
   tile::Program program_;
   std::vector<std::pair<std::shared_ptr<const jit::MachineCode>, std::string>> kernels_;
+  std::string ir_;
   bool ok_ = false;
 };
 

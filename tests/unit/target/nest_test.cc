@@ -250,5 +250,43 @@ kernel packed
   }
 }
 
+// Inside of loops over parts of the panels' axis, also where a part begins at a computed place, vectors of a panel are
+// still found to lie side by side.
+TEST(Nest, PanelsAcrossLoops) {
+  constexpr const char* kText = R"(program packed laid
+dims M = 20, N = {n}, K = 5
+in a: f32[M, K]
+in b: f32[K, N]
+out c: f32[M, N]
+
+kernel packed
+  axes m < M, n < N, k < K
+  keep pb near n%{nb} k n/{nb}
+  nest k n:{nb} lanes
+    pb = load b[k, n]
+  for m:8
+    end = max(N - m.lo, 0)
+    edge = min(max((end - 8) // {tile} * {tile}, 0), end)
+    for n:{tile} in 0 .. edge
+      nest m:4 n:{nb} lanes | k
+        store c[m, n] = dot[k](load a[m, k], pb)
+    for n:{tile} in edge .. end
+      nest m:4 n:{nb} lanes | k
+        store c[m, n] = dot[k](load a[m, k], pb)
+    for n:{tile} in end .. N
+      nest m n | k
+        store c[m, n] = dot[k](load a[m, k], pb)
+)";
+  for (const jit::CpuTarget& cpu : targets()) {
+    int64_t nb = 2 * cpu.vector_bytes / 4;
+    for (int64_t n : {7, 133}) {
+      Jitted f(filled(kText, {{"n", std::to_string(n)}, {"nb", std::to_string(nb)}, {"tile", std::to_string(2 * nb)}}),
+               cpu);
+      matmul(f, 20, n, 5, true);
+      EXPECT_EQ(f.ir().find("gather"), std::string::npos);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace quern::target
