@@ -28,7 +28,7 @@ struct Options {
   std::string schedule;        // as text (tile/schedule.h); empty: the default rule
   std::string vectors;         // "sse2", "avx2", "avx512"; empty: all that this machine has
   bool cache = true;           // look for compiled code on disk, and keep it there
-  bool verify = false;         // check the program after every pass
+  bool verify = false;         // check the program at every level
 };
 
 // What to compile. Both live until the call returns.

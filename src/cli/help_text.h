@@ -47,7 +47,7 @@ inline constexpr HelpText kHelpTexts[] = {
      "Examples:\n"
      "  quern derive attention.qn:attention --dim B=1 --dim H=8 --dim G=8 --dim M=4096 --dim N=4096 --dim D=64 --dim "
      "E=64"},
-    {"bench", "Measure a kernel: fused, unfused and as plain loops",
+    {"bench", "Measure a kernel: fused, unfused and as scalar loops",
      "Rates are shares of what this machine is measured to do in the same run.\n\n"
      "Examples:\n"
      "  quern bench matmul.qn --dim M=1024 --dim K=1024 --dim N=1024"},

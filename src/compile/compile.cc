@@ -22,6 +22,7 @@
 #include "place/lanes.h"
 #include "place/nest.h"
 #include "place/operands.h"
+#include "place/pads.h"
 #include "tile/print.h"
 #include "tile/verify.h"
 
@@ -76,6 +77,7 @@ Result<void> nest(State& s) {
 }
 Result<void> keep(State& s) { return next(s, place::keep(s.program, s.machine)); }
 Result<void> lanes(State& s) { return next(s, place::lanes(s.program, s.machine)); }
+Result<void> pads(State& s) { return next(s, place::pads(s.program, s.machine)); }
 
 Result<void> emit_llvm(State& s) {
   for (size_t k = 0; k < s.program.kernels.size(); ++k) {
@@ -95,8 +97,7 @@ Result<void> machine_code(State& s) {
   return {};
 }
 
-// --- The compiler. A line says what it needs by standing where it stands; what holds from there on is between them.
-// ---
+// The compiler. A line says what it needs by standing where it stands; between them is what holds from there on.
 constexpr Pass kPasses[] = {
     // A checked kernel; every size and type is known.
     {"expand", expand, std::nullopt},
@@ -110,8 +111,10 @@ constexpr Pass kPasses[] = {
     {"nest", nest, std::nullopt},
     {"keep", keep, Level::kPlaced},
     // Every statement stands in a nest; every value that crosses one has its memory, whose size is bounded.
-    {"lanes", lanes, Level::kLaid},
-    // What lies in lanes and in registers is said: code generation decides nothing that costs.
+    {"lanes", lanes, std::nullopt},
+    {"pads", pads, Level::kLaid},
+    // What lies in lanes and in registers is said, and no absent lane is noticed: code generation decides nothing that
+    // costs.
     {"emit", emit_llvm, Level::kLlvm},
     {"machine code", machine_code, std::nullopt},
 };

@@ -98,7 +98,7 @@ class Cpu(QuernCase):
 
     def test_bench(self):
         found = self.json(f"bench m.qn {SIZES}")
-        self.assertEqual([f["name"] for f in found["forms"]], ["fused", "unfused", "plain loops"])
+        self.assertEqual([f["name"] for f in found["forms"]], ["fused", "unfused", "scalar loops"])
         for form in found["forms"]:
             self.assertEqual(form["flops"], 2 * 37 * 29 * 43)
             self.assertEqual(form["least_bytes"], 4 * (37 * 29 + 29 * 43 + 37 * 43))

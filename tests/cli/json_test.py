@@ -154,6 +154,8 @@ class Json(QuernCase):
                 env = {"QUERN_COMPILER": "none"} if code == 3 else None
                 for value in self.json(words, code, env=env):
                     printed |= set(paths(value))
+            if command == "devices":  # it reads no file, so its messages have no place
+                printed, fields = ({f for f in s if not f.startswith("diagnostics[]")} for s in (printed, fields))
             self.assertEqual(sorted(printed), sorted(fields), command)
 
 

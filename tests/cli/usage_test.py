@@ -36,6 +36,12 @@ class Usage(QuernCase):
         # 10 ms is what is wanted; sanitizers and busy machines take a multiple.
         self.assertLess(min(times), 0.25)
 
+    def test_what_compiles_nothing_loads_no_compiler(self):
+        self.write("m.qn", MATMUL)
+        for words in ("--help", "check m.qn", "format m.qn", "list m.qn", "emit m.qn --at expr"):
+            self.assertNotIn("libquern_compiler", self.quern(*words.split(), env={"LD_DEBUG": "files"})[2], words)
+        self.assertIn("libquern_compiler", self.quern("devices", env={"LD_DEBUG": "files"})[2])
+
     def test_commands(self):
         self.error("", "a command is missing", "see `quern --help`")
         self.error("rnu a.qn", "there is no command 'rnu'", "did you mean `run`?")
@@ -104,8 +110,8 @@ class Usage(QuernCase):
         for name in ("cuda:0", "hip:1", "virtual:h100"):
             self.expect(f"run m.qn --on {name}", 3, "",
                         f"error N905: device '{name}' is not supported yet\n   = help: --on interpreter\n")
-        self.expect("run m.qn --on tpu", 2, "",
-                    "error E743: there is no device 'tpu'\n   = help: devices: interpreter, cpu\n")
+        self.expect("run m.qn --on abacus", 2, "",
+                    "error E743: there is no device 'abacus'\n   = help: devices: interpreter, cpu\n")
         self.expect("run m.qn --on interpeter", 2, "",
                     "error E743: there is no device 'interpeter'\n   = help: did you mean interpreter?\n")
 

@@ -22,4 +22,8 @@ mv "$work/installed" "$work/moved"
 expect 'the consumer' "$version 14 14" "$("$work/build/consumer")"
 if [ -e "$build/bin/quern" ]; then
   expect 'quern --version' "quern $version" "$("$work/moved/bin/quern" --version)"
+  # The compiler is found where it was moved to, and only then where it was built.
+  loaded=$(LD_DEBUG=files "$work/moved/bin/quern" devices 2>&1)
+  found=$(grep -m 1 -o 'file=[^ ]*libquern_compiler.so' <<<"$loaded")
+  expect 'the compiler' "$(realpath "$work/moved")" "$(realpath "$(dirname "$(dirname "${found#file=}")")")"
 fi

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs every kernel of the library on every case and compares with the independent NumPy programs.
 
-    run_library.py --quern PATH [--family F] [--kernel K] [--case N] [--seed S] [--jobs J] [--keep DIR] [-v]
+    run_library.py --quern PATH [--on DEVICE] [--family F] [--kernel K] [--case N] [--seed S] [--jobs J] [--keep DIR] [-v]
     run_library.py --list
 
 A case becomes a folder with one .npy file an array and a call
@@ -38,10 +38,10 @@ from signatures import ROOT, library  # noqa: E402
 TIMEOUT_SECONDS = 120
 
 
-def write_case(case: dict, folder: pathlib.Path, quern: str) -> list[str]:
+def write_case(case: dict, folder: pathlib.Path, quern: str, device: str) -> list[str]:
     """Puts the arrays into `folder`; the command that runs the case."""
     (folder / "out").mkdir(parents=True)
-    command = [quern, "run", f"kernels/{case['family']}.qn:{case['kernel']}"]
+    command = [quern, "run", f"kernels/{case['family']}.qn:{case['kernel']}", "--on", device]
     for name, value in case["args"].items():
         if isinstance(value, np.ndarray):
             np.save(folder / f"{name}.npy", value)
@@ -55,7 +55,19 @@ def write_case(case: dict, folder: pathlib.Path, quern: str) -> list[str]:
     return command + ["-o", str(folder / "out")]
 
 
-def outcome(case: dict, command: list[str], folder: pathlib.Path) -> str:
+def allowed(name: str, folder: pathlib.Path, command: list[str], device: str) -> np.ndarray | float:
+    """How far a device may be off: the bound that the interpreter gives, which itself is held against NumPy."""
+    if device == "interpreter":
+        return 0.0
+    truth = folder / "truth"
+    if not truth.exists():
+        words = ["interpreter" if w == device else w for w in command[:-1]]
+        subprocess.run([*words, str(truth), "--bounds"], cwd=ROOT, capture_output=True, timeout=TIMEOUT_SECONDS)
+    path = truth / f"{name}.bound.npy"
+    return np.load(path) if path.exists() else 0.0
+
+
+def outcome(case: dict, command: list[str], folder: pathlib.Path, device: str) -> str:
     """Runs a case; empty if it passed, else what went wrong."""
     try:
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, errors="replace",
@@ -75,7 +87,8 @@ def outcome(case: dict, command: list[str], folder: pathlib.Path) -> str:
             problems.append(f"{p.name}: no file {path.name}")
             continue
         kind = element_type(p.type, case["types"])
-        wrong = difference(case["expect"][p.name], np.load(path), kind, case["slack"].get(p.name, 0.0))
+        slack = case["slack"].get(p.name, 0.0) + allowed(p.name, folder, command, device)
+        wrong = difference(case["expect"][p.name], np.load(path), kind, slack)
         if wrong:
             problems.append(f"{p.name}: {wrong}")
     return "\n".join(problems)
@@ -92,13 +105,13 @@ def describe(case: dict) -> str:
 def attempt(number: int, case: dict, options: argparse.Namespace, root: pathlib.Path) -> str:
     """Runs a case in its own folder, which is kept only if it fails; the report of a failure, or nothing."""
     folder = root / f"{case['kernel']}-{number}"
-    command = write_case(case, folder, options.quern)
-    problem = outcome(case, command, folder)
+    command = write_case(case, folder, options.quern, options.on)
+    problem = outcome(case, command, folder, options.on)
     if not problem:
         shutil.rmtree(folder)
         return ""
     again = f"{pathlib.Path(__file__).relative_to(ROOT)} --quern {shlex.quote(options.quern)} --seed {options.seed} "
-    again += f"--kernel {case['kernel']} --case {number}"
+    again += f"--on {options.on} --kernel {case['kernel']} --case {number}"
     indented = problem.replace("\n", "\n  ")
     return (f"FAILED {case['kernel']} case {number}, seed {options.seed}: {describe(case)}\n  {indented}\n"
             f"  again:   {again}\n  command: {shlex.join(command)}")
@@ -151,6 +164,7 @@ def run_all(options: argparse.Namespace) -> int:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--quern", help="the program under test")
+    parser.add_argument("--on", default="interpreter", help="the device")
     parser.add_argument("--family", help="only kernels of kernels/FAMILY.qn")
     parser.add_argument("--kernel", help="only this kernel")
     parser.add_argument("--case", type=int, help="only the case of this number")

@@ -169,7 +169,7 @@ Artifact gather_artifact(SourcePtr source) {
   a.dims = {"N", "V"};
   a.parameters = {{"id", Role::kIn, ScalarType::i64, {Size::dim(0)}},
                   {"y", Role::kOut, ScalarType::i64, {Size::dim(0)}}};
-  a.kernels = {{"gather", "", {"a", "", "b", "n"}}};
+  a.kernels = {{"gather", "", {"a", "b", "n"}}};
   auto at = static_cast<uint32_t>(source->text().find("id[n]]"));
   a.sites = {{"E803", "y", "never", {}}, {"E801", "table", "id[n]", {0, at, at + 5}}};
   a.remarks = {{"R1", "kept a check", "", {0, at, at + 5}}};
