@@ -163,6 +163,7 @@ const std::vector<Elsewhere> kElsewhere = {
     {"E720", "E732", {"unit/array"}},  // array files
     {"E740", "E744", {"cli"}},         // the command line
     {"N905", "N906", {"cli"}},
+    {"R20", "R22", {"unit/fuse"}},  // what derivations remark
     {"B001", "B001", {}},  // nothing should be able to
 };
 

@@ -146,7 +146,7 @@ class Planner {
         }
       }
       if (d_.passes.back().answers.empty()) {
-        return fail(diagnose(Code::R23, todo[0]->span, {{"what", name_of(todo[0])}, {"why", why_}}));
+        return fail(diagnose(Code::B001, todo[0]->span, {{"what", "derivation: a pass finishes nothing: " + why_}}));
       }
       for (const Answer& x : d_.passes.back().answers) a_.finish(x.reduction);
       todo = later;

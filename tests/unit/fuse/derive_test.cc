@@ -204,6 +204,7 @@ TEST(Derive, RawAndSafeSoftmaxHaveTheSameAccumulators) {
             carried("(sum[n] exp(s[m, n]) * v[n, e]) / (sum[n] exp(s[m, n]))"));
 }
 
+// R21.
 TEST(Derive, ComparisonsOfAllPairsAreRejected) {
   Derived d(
       {"kernel f(x: T[N]) -> y: i64 { y = sum[n] (sum[j < N] (1 if x[j] > x[n] else 0)) * n }", {{"N", 9}}, "n", {}});
@@ -217,6 +218,15 @@ TEST(Derive, RemarksSayWhatWaitsAndWhy) {
   const std::string& m = d.derivation.remarks[0].message;
   EXPECT_NE(m.find("bends where x crosses r"), std::string::npos) << m;
   EXPECT_NE(m.find("waits for"), std::string::npos) << m;
+  EXPECT_EQ(d.derivation.remarks[0].code, Code::R20);
+}
+
+TEST(Derive, ResultsPerElementTakeOneMorePass) {
+  Derived d({"kernel f(x: T[N]) -> y: T[N] { y[n] = softmax[n](x[n]) }", {{"N", 9}}, "n", {}});
+  ASSERT_EQ(d.error, "");
+  ASSERT_EQ(d.derivation.remarks.size(), 1u);
+  EXPECT_EQ(d.derivation.remarks[0].code, Code::R22);
+  EXPECT_EQ(d.derivation.passes.size(), 1u);
 }
 
 }  // namespace
