@@ -1,3 +1,4 @@
+// Values: operations, branches, casts, reads of tensors and locals, with the guards and checks that they need.
 #include <cmath>
 #include <limits>
 
