@@ -55,7 +55,7 @@ void add_run(CLI::App& app, CommandLine& line, Collected& once) {
       ->allow_extra_args();
   add_sizes(app, line);
   option(app, "--seed", once.seed, "N", "The seed of arrays that aren't given; else one is chosen and shown");
-  option(app, "--on", once.device, "DEVICE", "Where to compute: interpreter, the default, or cpu");
+  option(app, "--on", once.device, "DEVICE", "Where to compute: cpu, the default, or interpreter");
   option(app, "-o", once.output, "PATH", "Write results: a folder, or a .npy, .npz or .safetensors file");
   app.add_flag("--bounds", line.bounds, "With -o: also write error bounds, as NAME.bound");
   option(app, "--threads", once.threads, "N", "Threads to compute with; else one for each core");

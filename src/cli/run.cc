@@ -69,6 +69,10 @@ class Runner {
   }
 
  private:
+  static bool not_yet(const Diagnostics& errors) {
+    return std::ranges::all_of(errors, [](const Diagnostic& d) { return blame(d.code) == Blame::kNotYet; });
+  }
+
   bool has_bounds(const expr::Tensor& t) const { return line_.bounds && kind(t.type) == Kind::kReal; }
 
   Result<void> plan_output() {
@@ -105,6 +109,13 @@ class Runner {
     options.threads = static_cast<int>(threads);
     options.compile = compile_;
     auto done = cli::compute(report_.device, *program_, report_.run, options);
+    if (!done && !line_.device && not_yet(done.error())) {
+      // Nobody asked for the compiler: what it can't do yet, the interpreter does.
+      report_.diagnostics.push_back(diagnose(
+          Code::R41, {}, {{"kernel", report_.kernel}, {"why", done.error().front().message}}));
+      report_.device = "interpreter";
+      done = cli::compute(report_.device, *program_, report_.run, options);
+    }
     if (!done) return fail(std::move(done.error()));
     std::ranges::move(done->findings, std::back_inserter(report_.diagnostics));
     for (Diagnostic& r : done->remarks) {
@@ -162,7 +173,8 @@ class Runner {
 void run_kernel(const CommandLine& line, Report& report) {
   RunReport found;
   found.file = parse_target(line.targets[0]).file;
-  found.device = line.device.value_or("interpreter");
+  // Bounds are the interpreter's.
+  found.device = line.device.value_or(line.bounds ? "interpreter" : "cpu");
   Runner runner(line, found);
   if (auto done = runner.run(); !done) {
     found.program = nullptr;

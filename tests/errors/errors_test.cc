@@ -170,6 +170,7 @@ const std::vector<Elsewhere> kElsewhere = {
     {"R4", "R4", {"unit/fuse"}},
     {"R20", "R22", {"unit/fuse"}},      // what derivations remark
     {"R40", "R40", {"unit/artifact"}},  // the cache
+    {"R41", "R41", {"cli"}},
     {"B001", "B002", {}},               // nothing should be able to
 };
 
