@@ -5,8 +5,16 @@
 
 A marker is a line `<!-- output: quern emit --at expr kernels/attention.qn:attention -->`; the command runs from the
 repository's root with PATH in place of `quern`, no shell in between. A command that writes to both streams shows
-standard output first. Any exit code but 0 is a failure, unless the marker says `(exit 2)` after `output`. --check
-writes nothing and fails when a block differs. The default page is docs/tour.md. Standard library only.
+standard output first. --check writes nothing and fails when a block differs. The default page is docs/tour.md.
+
+After `output` may stand, in this order:
+
+    (exit 2)                 the exit code; otherwise any but 0 is a failure
+    (from `TEXT` to `TEXT`)  the lines from the first that holds the one text to the next that holds the other
+    (block `TEXT`)           of code with labels: from label to label, where the text stands most often
+    (first 20)               no more lines than that, and a line with `...`
+
+What is left out stays out of the comparison too, so that a page shows the part that it is about. Standard library only.
 """
 
 import argparse
@@ -18,7 +26,9 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-MARKER = re.compile(r"^<!-- output(?: \(exit (\d+)\))?: quern (.*?) -->$")
+MARKER = re.compile(r"^<!-- output(?: \(exit (?P<exit>\d+)\))?(?: \(from `(?P<start>[^`]+)` to `(?P<stop>[^`]+)`\))?"
+                    r"(?: \(block `(?P<block>[^`]+)`\))?(?: \(first (?P<first>\d+)\))?: quern (?P<command>.*?) -->$")
+LABEL = re.compile(r"^[\w.$]+:")
 FENCE = re.compile(r"^(`{3,})(\w*)$")
 
 
@@ -32,6 +42,37 @@ def output(quern, words, expected):
     if done.returncode != expected:
         raise Problem(f"`quern {shlex.join(words)}`: exit code {done.returncode}, expected {expected}\n{done.stderr}")
     return [line.rstrip() for line in (done.stdout + done.stderr).rstrip("\n").split("\n")]
+
+
+def between(lines, start, stop):
+    begin = next((i for i, line in enumerate(lines) if start in line), None)
+    end = next((i for i in range((begin or 0) + 1, len(lines)) if stop in lines[i]), None)
+    if begin is None or end is None:
+        raise Problem(f"no lines from `{start}` to `{stop}`")
+    return lines[begin:end + 1]
+
+
+def fullest_block(lines, text):
+    """From a label to the next; the first of those with the most lines that hold `text`."""
+    blocks = [[]]
+    for line in lines:
+        if LABEL.match(line):
+            blocks.append([])
+        blocks[-1].append(line)
+    best = max(blocks, key=lambda block: sum(text in line for line in block))
+    if not any(text in line for line in best):
+        raise Problem(f"no block with `{text}`")
+    return best
+
+
+def selected(lines, marker):
+    if marker["start"]:
+        lines = between(lines, marker["start"], marker["stop"])
+    if marker["block"]:
+        lines = fullest_block(lines, marker["block"])
+    if marker["first"] and len(lines) > int(marker["first"]):
+        lines = lines[:int(marker["first"])] + ["..."]
+    return lines
 
 
 def renew(page, quern):
@@ -55,7 +96,10 @@ def renew(page, quern):
         end = next((j for j in range(i + 1, len(lines)) if lines[j] == fence[1]), None)
         if end is None:
             raise Problem(f"{where}: the block is not closed")
-        text = output(quern, shlex.split(marker[2]), int(marker[1] or 0))
+        try:
+            text = selected(output(quern, shlex.split(marker["command"]), int(marker["exit"] or 0)), marker)
+        except Problem as problem:
+            raise Problem(f"{where}: {problem}") from None
         longest = max((len(m[0]) for line in text if (m := re.match(r"`{3,}", line))), default=2)
         ticks = "`" * max(3, longest + 1)
         out += [ticks + (fence[2] or "text"), *text, ticks]

@@ -2,15 +2,13 @@
 //
 // Before: flat Lets, loops over one whole axis with carries, stores; every range whole. After:
 //   grid      the axes that the schedule says, in its order. Only axes that are *parallel*: every store has them, none
-//   is
-//             reduced over or streamed. What depends on a range then runs once a tile.
+//             is reduced over or streamed. What depends on a range then runs once a tile.
 //   loops     parallel axes may be walked again inside a grid point (`m 512 grid, m 48 loop`), around all statements;
 //             streamed axes get their step; an axis that is reduced flat may be walked in pieces
 //             (fuse/walk_reductions.h).
 //   scalars   axes with step 1 are scalars, in no type.
 //   ranges    of streamed axes are cut where masks change (fuse/cut.h), and end where the axis's own bound, now read
-//   for
-//             the indices in range, says: `for n in 0 .. max[m](load len[m])`.
+//             for the indices in range, says: `for n in 0 .. max[m](load len[m])`.
 // Reductions are statements (tile/reductions.h) from here on. No subscript changes: an axis denotes the indices in
 // range.
 //

@@ -6,8 +6,7 @@
 //                operands; stores are well typed and have each value's axes in their subscripts; an `out` is not read
 //   lowered      no grid, nest or keep; loops are whole, or of one index
 //   tiled        scalar axes (walked by one index) are in no type; inner tiles are no larger; ranges of the grid use
-//   only
-//                axes walked before
+//                only axes walked before
 //   placed       whatever has axes stands in one nest; nests hold only Lets and Stores, in order: without strip axes,
 //                with, after; reductions are over the strips; what crosses nests or is carried is kept
 //   laid         at most one axis of a nest lies in lanes; a layout has every axis of its value

@@ -42,6 +42,27 @@ class Cpu(QuernCase):
             for x, y, bound in zip(fast, *slow):
                 self.assertLessEqual(abs(x - y), bound, option)
 
+    def test_the_script_that_compares(self):
+        self.quern(*f"run m.qn {SIZES} --seed 3 --on interpreter -o slow --bounds".split())
+        self.quern(*f"run m.qn {SIZES} --seed 3 --on cpu -o fast".split())
+        script = pathlib.Path(__file__).resolve().parents[2] / "scripts/within_bound"
+
+        def compare(result):
+            self.write("result.npy", result)
+            done = subprocess.run([script, "result.npy", "slow/c.npy", "slow/c.bound.npy"], cwd=self.folder,
+                                  capture_output=True, text=True, timeout=60)
+            return done.returncode, done.stdout
+
+        good = (self.folder / "fast/c.npy").read_bytes()
+        code, out = compare(good)
+        self.assertEqual(code, 0, out)
+        self.assertRegex(out, r"^1591 elements, largest difference \S+, at most 0\S* of the bound, 0 beyond it\n$")
+        for wrong in (1e9, float("nan"), float("inf"), float("-inf")):
+            code, out = compare(good[:-4] + struct.pack("<f", wrong))
+            self.assertEqual(code, 1, out)
+            self.assertIn(" 1 beyond it", out)
+        self.assertEqual(compare(good[:-4]), (2, "the files differ in size\n"))
+
     def test_cache(self):
         with tempfile.TemporaryDirectory(prefix="quern-cache-") as cache:
             env = {"QUERN_CACHE": cache + "/of/quern"}

@@ -1,12 +1,25 @@
 """The command line itself: help, version, misspellings, values that can't be, exit codes."""
 
 import os
+import pathlib
+import re
 import resource
 import subprocess
 import time
 
 import quern_case
 from quern_case import GATHER, MATMUL, QuernCase
+
+SHARE = pathlib.Path(__file__).resolve().parents[2] / "share"
+COMMANDS = ("run", "check", "format", "list", "emit", "derive", "bench", "devices")
+# What the function that bash calls offers behind `quern COMMAND --`.
+BASH = """
+source "$1"
+COMP_LINE="quern $2 --"
+COMP_POINT=${#COMP_LINE}
+_quern
+printf '%s\\n' "${COMPREPLY[@]}"
+"""
 
 
 class Usage(QuernCase):
@@ -23,6 +36,38 @@ class Usage(QuernCase):
         text = self.expect("--help")
         for command in ("run", "check", "format", "list", "emit", "derive", "bench", "devices"):
             self.assertRegex(text, rf"\n  {command} +[A-Z]")
+
+    def long_options(self, command):
+        found = set(re.findall(r"^  (?:-\w,)?(--[a-z]+)", self.expect(f"{command} --help"), re.MULTILINE))
+        self.assertIn("--help", found)
+        return found
+
+    def test_bash_offers_what_help_says(self):
+        for command in COMMANDS:
+            done = subprocess.run(["bash", "-c", BASH, "bash", SHARE / "completions/quern.bash", command],
+                                  capture_output=True, text=True, timeout=60)
+            offered = {word for word in done.stdout.split() if word.startswith("--")}
+            self.assertEqual(offered, self.long_options(command), command)
+
+    def test_fish_offers_what_help_says(self):
+        text = (SHARE / "completions/quern.fish").read_text()
+        lines = re.findall(r"-n '__fish_seen_subcommand_from ([a-z ]+)' (?:-s \w )?-l (\w+)", text)
+        for command in COMMANDS:
+            offered = {"--" + option for commands, option in lines if command in commands.split()}
+            self.assertEqual(offered | {"--help", "--color"}, self.long_options(command), command)
+
+    def test_the_manual_has_what_help_says(self):
+        page = (SHARE / "man/man1/quern.1").read_text()
+        for word in {word for command in COMMANDS for word in self.long_options(command)}:
+            self.assertRegex(page, rf"(?m)^\.It Fl (\w , )?-{word[2:]}\b")
+        synopsis = page[page.index(".Sh SYNOPSIS"):page.index(".Sh DESCRIPTION")]
+        ways = {way.split()[1]: way for way in synopsis.split(".Nm\n") if way.startswith(".Cm")}
+        self.assertEqual(set(ways), set(COMMANDS))
+        for command in COMMANDS:
+            for option in self.long_options(command) - {"--help", "--color"}:
+                compiler = option[2:] in ("checks", "operands", "deterministic", "schedule", "vectors")
+                shown = "Ar compiler options" if compiler else "Fl v" if option == "--verbose" else f"Fl -{option[2:]}"
+                self.assertIn(shown, ways[command], f"{command} {option}")
 
     def test_version(self):
         self.assertRegex(self.expect("--version"), r"^quern \d+\.\d+\.\d+\n$")
