@@ -63,6 +63,20 @@ class Cpu(QuernCase):
             self.assertIn(" 1 beyond it", out)
         self.assertEqual(compare(good[:-4]), (2, "the files differ in size\n"))
 
+    def test_what_cant_be_compiled_yet(self):
+        """More ranges than axes: on the interpreter, unless the compiler was asked for."""
+        names = [f"A{i}" for i in range(65)]
+        body = " + ".join(f"(sum[j{i} < A{i}] x * j{i})" for i in range(65))
+        self.write("many.qn", f"kernel many[{', '.join(names)}](x: f32) -> y: f32 {{\n  y = {body}\n}}\n")
+        words = "run many.qn x=1 " + " ".join(f"--dim A{i}={i + 2}" for i in range(65))
+        code, out, err = self.quern(*words.split())
+        self.assertEqual(code, 0)
+        self.assertIn("y: f32", out)
+        self.assertIn("remark R41: many runs on the interpreter: many has more than 64 different ranges\n", err)
+        code, _, err = self.quern(*words.split(), "--on", "cpu")
+        self.assertEqual(code, 3)
+        self.assertIn("error N907: many has more than 64 different ranges\n", err)
+
     def test_cache(self):
         with tempfile.TemporaryDirectory(prefix="quern-cache-") as cache:
             env = {"QUERN_CACHE": cache + "/of/quern"}

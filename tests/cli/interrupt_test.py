@@ -10,7 +10,7 @@ import time
 import quern_case
 from quern_case import MATMUL, QuernCase
 
-LONG = "run m.qn --dim M=2000 --dim K=2000 --dim N=2000 --seed 1 --threads 1 -o c.npy"
+LONG = "run m.qn --on interpreter --dim M=2000 --dim K=2000 --dim N=2000 --seed 1 --threads 1 -o c.npy"
 
 
 class Interrupt(QuernCase):

@@ -93,7 +93,7 @@ class Json(QuernCase):
         self.assertEqual(found["diagnostics"][0]["code"], "E740")
 
     def test_run(self):
-        found, = self.json("run m.qn --dim M=2 --dim K=3 --dim N=5 --seed 3")
+        found, = self.json("run m.qn --dim M=2 --dim K=3 --dim N=5 --seed 3 --on interpreter")
         self.assertEqual((found["kernel"], found["device"], found["seed"]), ("matmul", "interpreter", 3))
         self.assertEqual((found["dimensions"], found["types"]), ({"M": 2, "K": 3, "N": 5}, {"T": "f32"}))
         self.assertEqual(found["arguments"][0],

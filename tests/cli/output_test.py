@@ -98,7 +98,7 @@ class Output(QuernCase):
 
         before = self.files()
         for path, named in (("out/sub", "out/sub/b.npy"), ("c.npz", "c.npz"), ("c.safetensors", "c.safetensors")):
-            done = subprocess.run([quern_case.PROGRAM, *f"run two.qn --dim N=5000 --seed 1 -o {path}".split()],
+            done = subprocess.run([quern_case.PROGRAM, *f"run two.qn --on interpreter --dim N=5000 --seed 1 -o {path}".split()],
                                   cwd=self.folder, capture_output=True, preexec_fn=small, timeout=60)
             self.assertEqual((done.returncode, done.stdout), (2, b""))
             self.assertRegex(done.stderr.decode(), rf"^error E730: can't write '{named}': .*File too large\n$")
@@ -108,7 +108,7 @@ class Output(QuernCase):
     def test_tried_before_computing(self):
         # An hour of computing, if it came to that.
         self.refuse("none/c.npy", "No such file or directory",
-                    "run m.qn --dim M=4000 --dim K=4000 --dim N=4000 --seed 1")
+                    "run m.qn --on interpreter --dim M=4000 --dim K=4000 --dim N=4000 --seed 1")
 
     def test_folder_in_the_way_of_a_result(self):
         os.makedirs(self.folder / "out/n.npy")

@@ -12,7 +12,7 @@ class Run(QuernCase):
         self.write("m.qn", MATMUL)
         self.write("a.npy", floats([2, 3], 1, 2, 3, 4, 5, 6))
         self.write("b.npy", floats([3, 2], 1, 0, 0, 1, 1, 1))
-        out = self.expect("run m.qn a=a.npy b=b.npy")
+        out = self.expect("run m.qn a=a.npy b=b.npy --on interpreter")
         self.assertEqual(re.sub(r"bound \S+", "bound B", out),
                          "a: f32[2, 3]  from a.npy\nb: f32[3, 2]  from b.npy\n"
                          "c: f32[2, 2]  min 4, max 11, mean 7.5, bound B\n  [[ 4,  5],\n   [10, 11]]\n")
@@ -52,9 +52,9 @@ class Run(QuernCase):
     def test_seed(self):
         self.write("m.qn", MATMUL)
         sizes = "--dim M=2 --dim K=3 --dim N=2"
-        first = self.expect(f"run m.qn {sizes} --seed 7")
+        first = self.expect(f"run m.qn {sizes} --seed 7 --on interpreter")
         self.assertTrue(first.startswith("seed 7\na: f32[2, 3]  random\n"))
-        self.assertEqual(self.expect(f"run m.qn {sizes} --seed 7"), first)
+        self.assertEqual(self.expect(f"run m.qn {sizes} --seed 7 --on interpreter"), first)
         self.assertEqual(self.expect(f"run m.qn {sizes} --seed 7 --threads 1 --on interpreter"), first)
         self.assertNotEqual(self.expect(f"run m.qn {sizes} --seed 8"), first)
         # Without one, the one that was taken is shown, and repeats the run.
@@ -82,7 +82,7 @@ class Run(QuernCase):
         self.write("s.qn", SCALE)
         self.write("x.npy", floats([3], float("inf"), float("-inf"), -float("nan")))
         self.assertIn("y: f32[3]  min -inf, max inf, mean nan, 1 nan, bound 0\n  [ inf, -inf,  nan]\n",
-                      self.expect("run s.qn x=x.npy"))
+                      self.expect("run s.qn x=x.npy --on interpreter"))
 
     def test_whole_scalars(self):
         self.write("w.qn", "kernel w(k: u8, on: bool) -> y: i64 {\n  y = k if on else -1\n}\n")
@@ -128,7 +128,7 @@ error E701: N must be given
         code, _, err = self.quern(*"run m.qn --dim M=1000000000000 --dim K=1 --dim N=1".split())
         self.assertEqual(code, 2)
         self.assertRegex(err, r"^error E716: the arguments would take 3.6 TiB, more than this run may use \(.*\)\n")
-        code, _, err = self.quern(*"run m.qn --dim M=10000000 --dim K=1 --dim N=10000000 -o c.npy".split())
+        code, _, err = self.quern(*"run m.qn --on interpreter --dim M=10000000 --dim K=1 --dim N=10000000 -o c.npy".split())
         self.assertEqual(code, 2)
         self.assertIn("error E716: matmul would take ", err)
         self.assertEqual(self.files(), ["m.qn"])
@@ -142,7 +142,7 @@ error E701: N must be given
     def test_infinity_and_nan(self):
         self.write("s.qn", SCALE)
         self.write("x.npy", floats([4], math.nan, math.inf, -math.inf, 1))
-        out = self.expect("run s.qn x=x.npy")
+        out = self.expect("run s.qn x=x.npy --on interpreter")
         self.assertIn("y: f32[4]  min -inf, max inf, mean ", out)
         self.assertIn(", 1 nan, bound ", out)
         self.assertIn("  [ nan,  inf, -inf,    2]\n", out)
@@ -150,7 +150,7 @@ error E701: N must be given
     def test_long_arrays_are_cut(self):
         self.write("s.qn", "kernel s(x: f32[A, B, C]) -> y: i32[A, B, C] {\n  y[a, b, c] = 100 * a + 10 * b + c\n}\n")
         self.write("x.npy", floats([4, 4, 8], *range(128)))
-        out = self.expect("run s.qn x=x.npy")
+        out = self.expect("run s.qn x=x.npy --on interpreter")
         self.assertIn("""\
   [[[  0,   1,   2, ...,   5,   6,   7],
     ...,
