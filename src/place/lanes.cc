@@ -18,6 +18,7 @@ namespace {
 
 constexpr double kWorthIt = 0.5;
 constexpr int64_t kUnknown = 1024;
+constexpr double kStripShare = 8;  // of a strip's indices: a vector of them
 
 int64_t up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -65,7 +66,12 @@ class Laner {
           const auto* let = std::get_if<Let>(&inner.is);
           if (let && row(*let->value).family == Family::dot) site.dot = let->value.get();
         }
-        for (int32_t name : names_defined(nest->body)) definer_[name] = nest;
+        for (const Statement& inner : nest->body) {
+          const auto* let = std::get_if<Let>(&inner.is);
+          if (!let) continue;
+          definer_[let->name] = nest;
+          if (let->value->op == Op::kLoad) loads_[let->name] = let->value;
+        }
         sites_.push_back(site);
       } else if (auto* loop = std::get_if<Loop>(&s.is)) {
         for (const Carry& c : loop->carries) {
@@ -152,12 +158,16 @@ class Laner {
   double score(const Site& site, AxisId axis) const {
     const Nest& nest = *site.nest;
     AxisSet strip = axes_of(nest, AxisRole::kStrip);
+    // What is inside of strips runs so much more often; a short one counts too, for what is joined after it.
+    double often = 1;
+    for (AxisId a : strip.list()) often *= static_cast<double>(most(site, a));
+    often = std::clamp(often / kStripShare, 4.0, 64.0);
     double total = 0;
     bool possible = true;
     for (const Statement& s : nest.body) {
       AxisSet all;
       each_expression({s}, [&](const ExprPtr& e) { all |= axes_mentioned(e); });
-      double weight = (all & strip).empty() ? 1 : 4;
+      double weight = (all & strip).empty() ? 1 : often;
       each_expression({s}, [&](const ExprPtr& e) {
         each_value(e, [&](const ExprPtr& part) {
           if (part->op == Op::kLoad) total += weight * worth(along(program_, part->id, part->args, axis));
@@ -211,7 +221,11 @@ class Laner {
     bool here = definer != definer_.end() && definer->second == &nest;
     auto settled = inner_.find(name);
     if (settled != inner_.end()) return settled->second == axis ? 1 : -2;
-    return here ? 0.75 : 0.5;  // as it is wanted
+    if (here) return 0.75;
+    // As it is wanted; best as it lies already where it is copied from.
+    auto load = loads_.find(name);
+    if (load == loads_.end()) return 0.5;
+    return along(program_, load->second->id, load->second->args, axis) == Along::unit ? 0.75 : 0.5;
   }
 
   // --- sizes ---
@@ -372,6 +386,7 @@ class Laner {
   std::map<int32_t, ExprPtr> values_;  // of the integers outside of nests
   std::vector<Site> sites_;
   std::map<int32_t, const Nest*> definer_;
+  std::map<int32_t, ExprPtr> loads_;  // names of what is only read
   std::map<int32_t, const Keep*> keeps_;
   std::map<int32_t, std::vector<Walk>> kept_walks_;
   std::map<int32_t, AxisId> inner_;
