@@ -71,6 +71,9 @@ class Checker {
     if (outer > 1 && p.tile == 1) return fmt::format("{} is walked one at a time inside of longer steps", name);
     if (p.walk == WalkKind::kGrid) {
       if (!parallel_.has(a)) return fmt::format("{} can't be in the grid: a result needs all of it", name);
+      const Axis& axis = kernel_.axes[static_cast<size_t>(a)];
+      bool known = !has_reduction(axis.hi) && (!axis.lo || !has_reduction(axis.lo));
+      if (!known) return fmt::format("{} can't be in the grid: data end its range", name);
       if (in_grid.has(a) || outer != 0) return fmt::format("{} is in the grid twice, or after its loop", name);
       if (bytes_.has(a) && p.tile % 2 != 0)
         return fmt::format("{} has an odd step, and two elements share a byte", name);

@@ -85,6 +85,7 @@ class Lowering {
       for (ExprPtr& e : s.subscripts) e = writer.emit(e);
       if (s.when) s.when = writer.emit(s.when);
       s.value = writer.emit(values[i]);
+      if (s.add) s.value = for_each_instance(*group[i], s);
       s.atomic = s.add;
       stores.push_back(std::move(s));
       for (const ExprPtr& c : group[i]->checks) writer.define(c);
@@ -93,6 +94,17 @@ class Lowering {
     for (tile::Store& s : stores) writer.add(std::move(s));
     std::vector<tile::AxisId> first = group.front()->axes;
     return writer.finish(graph_.axes, first);
+  }
+
+  // Every instance adds, also along an axis that neither its value nor its place mentions.
+  static ExprPtr for_each_instance(const Definition& d, const tile::Store& s) {
+    tile::AxisSet seen = s.value->axes, missing;
+    for (const ExprPtr& e : s.subscripts) seen |= e->axes;
+    if (s.when) seen |= s.when->axes;
+    for (tile::AxisId a : d.axes) {
+      if (!seen.has(a)) missing |= tile::AxisSet::of(a);
+    }
+    return missing.empty() ? s.value : tile::fill(missing, s.value);
   }
 
   std::optional<Derivation> streamed(const std::vector<const Definition*>& group, const std::vector<ExprPtr>& values) {

@@ -208,14 +208,18 @@ class Rule {
     }
   }
 
+  bool ended_by_data(const Axis& axis) const {
+    return !constant(program_, axis.hi) || (axis.lo && !constant(program_, axis.lo));
+  }
+
   // Axes whose data end the range of another come first, one index at a time: then that range is exact. It can't be in
   // the grid, whose size is known before.
   void look_at_ranges() {
     AxisSet ended;
     for (size_t i = 0; i < kernel_.axes.size(); ++i) {
+      if (ended_by_data(kernel_.axes[i])) ended |= AxisSet::of(static_cast<AxisId>(i));
       for (const ExprPtr& end : {kernel_.axes[i].lo, kernel_.axes[i].hi}) {
         if (!end || !has_reduction(end)) continue;
-        ended |= AxisSet::of(static_cast<AxisId>(i));
         each_part(end, [&](const ExprPtr& part) {
           if (row(*part).family == Family::reduce) ending_ |= part->over & parallel_;
         });
@@ -230,8 +234,7 @@ class Rule {
   void walk_what_data_end() {
     for (size_t i = 0; i < kernel_.axes.size(); ++i) {
       const Axis& axis = kernel_.axes[i];
-      bool data = has_reduction(axis.hi) || (axis.lo && has_reduction(axis.lo)) ||
-                  !extent(program_, kernel_, static_cast<AxisId>(i));
+      bool data = ended_by_data(axis);
       bool planned = std::any_of(plan_.axes.begin(), plan_.axes.end(),
                                  [&](const AxisPlan& p) { return p.axis == axis.name && p.walk == WalkKind::kLoop; });
       if (!data || planned) continue;

@@ -129,6 +129,14 @@ class Tiler {
     if (!w.lo && a.lo && has_reduction(a.lo)) w.lo = with_scalars(kernel_, a.lo);
   }
 
+  static bool reports_anyway(const Statement& s, AxisId a) {
+    const auto* let = std::get_if<Let>(&s.is);
+    if (!let || row(*let->value).family != Family::check || let->value->axes.has(a)) return false;
+    bool alone = true;
+    each_part(let->value, [&](const ExprPtr& part) { alone = alone && part->op != Op::kName; });
+    return alone;
+  }
+
   void wrap_loops() {
     for (auto p = plan_.axes.rbegin(); p != plan_.axes.rend(); ++p) {
       AxisId a = axis(p->axis);
@@ -136,8 +144,12 @@ class Tiler {
       Loop loop;
       loop.walks = {{a, p->tile, nullptr, nullptr}};
       step(loop.walks[0]);
-      loop.body = std::move(kernel_.body);
-      kernel_.body = {};
+      // What only reports, and is the same for all indices, must do so even where there are none.
+      Block before;
+      for (Statement& s : kernel_.body) {
+        (reports_anyway(s, a) ? before : loop.body).push_back(std::move(s));
+      }
+      kernel_.body = std::move(before);
       kernel_.body.push_back({std::move(loop)});
     }
   }

@@ -162,9 +162,15 @@ const std::vector<Elsewhere> kElsewhere = {
     {"E716", "E716", {"cli", "unit/array"}},
     {"E720", "E732", {"unit/array"}},  // array files
     {"E740", "E744", {"cli"}},         // the command line
+    {"E745", "E745", {"unit/fuse"}},   // schedules
+    {"N904", "N904", {"unit/place"}},
     {"N905", "N906", {"cli"}},
-    {"R20", "R22", {"unit/fuse"}},  // what derivations remark
-    {"B001", "B001", {}},  // nothing should be able to
+    {"N907", "N907", {"unit/fuse"}},
+    {"N908", "N908", {"cli"}},
+    {"R4", "R4", {"unit/fuse"}},
+    {"R20", "R22", {"unit/fuse"}},      // what derivations remark
+    {"R40", "R40", {"unit/artifact"}},  // the cache
+    {"B001", "B002", {}},               // nothing should be able to
 };
 
 std::string all_text(const fs::path& root) {
