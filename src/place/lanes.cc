@@ -135,9 +135,12 @@ class Laner {
     for (NestAxis& a : nest.axes) a.lanes = a.axis == best;
     if (best >= 0) {
       set_sizes(site, best, w);
-      // The lanes axis is the innermost of its kind.
-      std::stable_sort(nest.axes.begin(), nest.axes.end(), [](const NestAxis& a, const NestAxis& b) {
-        auto rank = [](const NestAxis& n) { return (n.role == AxisRole::kStrip ? 2 : 0) + (n.lanes ? 1 : 0); };
+      // The lanes axis is the innermost of its kind, but for one along which memory is read.
+      AxisId turned = turned_in(site, best);
+      std::stable_sort(nest.axes.begin(), nest.axes.end(), [&](const NestAxis& a, const NestAxis& b) {
+        auto rank = [&](const NestAxis& n) {
+          return (n.role == AxisRole::kStrip ? 3 : 0) + (n.axis == turned ? 2 : n.lanes ? 1 : 0);
+        };
         return rank(a) < rank(b);
       });
       for (int32_t name : names_defined(nest.body)) settle(name, best);
@@ -170,7 +173,10 @@ class Laner {
       double weight = (all & strip).empty() ? 1 : often;
       each_expression({s}, [&](const ExprPtr& e) {
         each_value(e, [&](const ExprPtr& part) {
-          if (part->op == Op::kLoad) total += weight * worth(along(program_, part->id, part->args, axis));
+          if (part->op == Op::kLoad) {
+            bool turned = turned_along(site, *part, axis) >= 0;
+            total += weight * (turned ? 0.5 : worth(along(program_, part->id, part->args, axis)));
+          }
           if (part->op == Op::kName) total += weight * kept_worth(part->id, nest, axis);
           // Arithmetic in lanes pays for some loads that are not side by side.
           bool leaf = row(*part).arity == 0 || part->op == Op::kLoad || is_reduction(*part);
@@ -195,6 +201,20 @@ class Laner {
     if (!possible) return -1e9;
     double filled = static_cast<double>(most(site, axis)) / static_cast<double>(vector_lanes(nest));
     return total > 0 ? total * std::min(1.0, filled) : total;
+  }
+
+  // The block axis along which elements lie side by side that are strided along `axis`: squares of them are turned in
+  // registers then. -1: there is none.
+  AxisId turned_along(const Site& site, const Expr& load, AxisId axis) const {
+    bool plain = !load.guard && load.checked == 0 && row(load.type).bits >= 8 && load.type != ScalarType::boolean;
+    int64_t w = vector_lanes(*site.nest);
+    if (site.dot || !plain || w < 4 || most(site, axis) < w) return -1;
+    if (along(program_, load.id, load.args, axis) != Along::strided) return -1;
+    for (const NestAxis& a : site.nest->axes) {
+      if (a.axis == axis || a.role != AxisRole::kBlock || most(site, a.axis) < w) continue;
+      if (along(program_, load.id, load.args, a.axis) == Along::unit) return a.axis;
+    }
+    return -1;
   }
 
   // Each operand has an axis of its own, so each is used several times.
@@ -228,6 +248,18 @@ class Laner {
     return along(program_, load->second->id, load->second->args, axis) == Along::unit ? 0.75 : 0.5;
   }
 
+  AxisId turned_in(const Site& site, AxisId axis) const {
+    AxisId out = -1;
+    for (const Statement& s : site.nest->body) {
+      each_expression({s}, [&](const ExprPtr& e) {
+        each_value(e, [&](const ExprPtr& part) {
+          if (part->op == Op::kLoad && out < 0) out = turned_along(site, *part, axis);
+        });
+      });
+    }
+    return out;
+  }
+
   // --- sizes ---
 
   void set_sizes(const Site& site, AxisId lane_axis, int64_t w) {
@@ -240,6 +272,12 @@ class Laner {
     }
     if (site.dot && !strip.has(lane_axis)) {
       dot_sizes(site, *lane, w);
+      return;
+    }
+    if (AxisId turned = turned_in(site, lane_axis); turned >= 0) {
+      for (NestAxis& a : nest.axes) {
+        if (a.axis == turned || a.axis == lane_axis) a.size = w;
+      }
       return;
     }
     int64_t vectors = nest.body.size() > 8 ? 2 : 4;
