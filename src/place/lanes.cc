@@ -208,7 +208,8 @@ class Laner {
   AxisId turned_along(const Site& site, const Expr& load, AxisId axis) const {
     bool plain = !load.guard && load.checked == 0 && row(load.type).bits >= 8 && load.type != ScalarType::boolean;
     int64_t w = vector_lanes(*site.nest);
-    if (site.dot || !plain || w < 4 || most(site, axis) < w) return -1;
+    // A sum over strips is better off with the side by side axis in lanes.
+    if (!axes_of(*site.nest, AxisRole::kStrip).empty() || !plain || w < 4 || most(site, axis) < w) return -1;
     if (along(program_, load.id, load.args, axis) != Along::strided) return -1;
     for (const NestAxis& a : site.nest->axes) {
       if (a.axis == axis || a.role != AxisRole::kBlock || most(site, a.axis) < w) continue;
