@@ -24,6 +24,10 @@ std::string key_of(const backend::Request& request, const jit::CpuTarget& cpu, c
   for (const expr::TypeVariable& t : request.program.types) {
     out += fmt::format("{} = {}\n", t.name.str(), name(request.binding.types.at(t.name)));
   }
+  // A source has more than one program: `bench` also stores each local in a tensor of its own.
+  for (const expr::Tensor& t : request.program.tensors) {
+    out += fmt::format("tensor {} {}\n", t.name.str(), static_cast<int>(t.role));
+  }
   for (const SourcePtr& s : request.program.sources) {
     out += fmt::format("source {}\n", s->text().size());
     out += s->text();

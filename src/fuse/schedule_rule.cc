@@ -18,6 +18,7 @@ constexpr int64_t kUnknownExtent = 1024;  // of an axis whose size is known at l
 constexpr int64_t kTasksPerUnit = 4;      // so that a shared machine stays balanced
 constexpr int64_t kLeastElements = 4096;  // of a grid point: starting one costs about a microsecond
 constexpr int64_t kMostElements = 65536;
+constexpr int64_t kPiecesTried = 16;      // other cuts of columns, to find an even one
 constexpr int64_t kStreamStep = 1024;
 constexpr int64_t kWholeReduced = 2048;
 constexpr int64_t kMostColumns = 768, kLeastColumns = 192;
@@ -310,6 +311,20 @@ class Rule {
     walk(n, std::max(step, 4 * lanes()), WalkKind::kGrid);
   }
 
+  // The step of an axis that is cut into `least` to `more` pieces, whole panels each, for which all units end together;
+  // of equal ones the smallest.
+  int64_t even_step(int64_t extent, int64_t least, int64_t more, int64_t panel, int64_t tasks) const {
+    int64_t units = std::max<int64_t>(1, machine_.units), best = 0;
+    double best_time = 0;
+    for (int64_t pieces = std::max(least, more); pieces >= std::max(least, more - kPiecesTried); --pieces) {
+      int64_t step = up(ceil_div(extent, pieces), panel);
+      int64_t points = tasks * ceil_div(extent, step);
+      double time = static_cast<double>(ceil_div(points, units)) * static_cast<double>(step);
+      if (best == 0 || time < best_time) best = step, best_time = time;
+    }
+    return best;
+  }
+
   void dot() {
     AxisId m = main_axis(rows_), n = main_axis(columns_);
     AxisSet kept;
@@ -330,8 +345,7 @@ class Rule {
       // Columns are split first, each task packs its own; but panels stay wide while rows can be split instead.
       int64_t narrow = row_step < 2 * kLeastRows ? panel : std::max(panel, kLeastColumns);
       int64_t more = std::min(ceil_div(wanted_tasks(), tasks), extents_[n] / narrow);
-      pieces = std::max<int64_t>({1, pieces, more});
-      int64_t step = up(ceil_div(extents_[n], std::max<int64_t>(1, pieces)), panel);
+      int64_t step = even_step(extents_[n], std::max<int64_t>(1, pieces), more, panel, tasks);
       walk(n, step, WalkKind::kGrid);
       tasks *= ceil_div(extents_[n], step);
     }

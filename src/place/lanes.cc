@@ -18,6 +18,7 @@ namespace {
 
 constexpr double kWorthIt = 0.5;
 constexpr int64_t kUnknown = 1024;
+constexpr double kStripShare = 8;  // of a strip's indices: a vector of them
 
 int64_t up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -65,7 +66,12 @@ class Laner {
           const auto* let = std::get_if<Let>(&inner.is);
           if (let && row(*let->value).family == Family::dot) site.dot = let->value.get();
         }
-        for (int32_t name : names_defined(nest->body)) definer_[name] = nest;
+        for (const Statement& inner : nest->body) {
+          const auto* let = std::get_if<Let>(&inner.is);
+          if (!let) continue;
+          definer_[let->name] = nest;
+          if (let->value->op == Op::kLoad) loads_[let->name] = let->value;
+        }
         sites_.push_back(site);
       } else if (auto* loop = std::get_if<Loop>(&s.is)) {
         for (const Carry& c : loop->carries) {
@@ -129,9 +135,12 @@ class Laner {
     for (NestAxis& a : nest.axes) a.lanes = a.axis == best;
     if (best >= 0) {
       set_sizes(site, best, w);
-      // The lanes axis is the innermost of its kind.
-      std::stable_sort(nest.axes.begin(), nest.axes.end(), [](const NestAxis& a, const NestAxis& b) {
-        auto rank = [](const NestAxis& n) { return (n.role == AxisRole::kStrip ? 2 : 0) + (n.lanes ? 1 : 0); };
+      // The lanes axis is the innermost of its kind, but for one along which memory is read.
+      AxisId turned = turned_in(site, best);
+      std::stable_sort(nest.axes.begin(), nest.axes.end(), [&](const NestAxis& a, const NestAxis& b) {
+        auto rank = [&](const NestAxis& n) {
+          return (n.role == AxisRole::kStrip ? 3 : 0) + (n.axis == turned ? 2 : n.lanes ? 1 : 0);
+        };
         return rank(a) < rank(b);
       });
       for (int32_t name : names_defined(nest.body)) settle(name, best);
@@ -152,15 +161,22 @@ class Laner {
   double score(const Site& site, AxisId axis) const {
     const Nest& nest = *site.nest;
     AxisSet strip = axes_of(nest, AxisRole::kStrip);
+    // What is inside of strips runs so much more often; a short one counts too, for what is joined after it.
+    double often = 1;
+    for (AxisId a : strip.list()) often *= static_cast<double>(most(site, a));
+    often = std::clamp(often / kStripShare, 4.0, 64.0);
     double total = 0;
     bool possible = true;
     for (const Statement& s : nest.body) {
       AxisSet all;
       each_expression({s}, [&](const ExprPtr& e) { all |= axes_mentioned(e); });
-      double weight = (all & strip).empty() ? 1 : 4;
+      double weight = (all & strip).empty() ? 1 : often;
       each_expression({s}, [&](const ExprPtr& e) {
         each_value(e, [&](const ExprPtr& part) {
-          if (part->op == Op::kLoad) total += weight * worth(along(program_, part->id, part->args, axis));
+          if (part->op == Op::kLoad) {
+            bool turned = turned_along(site, *part, axis) >= 0;
+            total += weight * (turned ? 0.5 : worth(along(program_, part->id, part->args, axis)));
+          }
           if (part->op == Op::kName) total += weight * kept_worth(part->id, nest, axis);
           // Arithmetic in lanes pays for some loads that are not side by side.
           bool leaf = row(*part).arity == 0 || part->op == Op::kLoad || is_reduction(*part);
@@ -187,6 +203,21 @@ class Laner {
     return total > 0 ? total * std::min(1.0, filled) : total;
   }
 
+  // The block axis along which elements lie side by side that are strided along `axis`: squares of them are turned in
+  // registers then. -1: there is none.
+  AxisId turned_along(const Site& site, const Expr& load, AxisId axis) const {
+    bool plain = !load.guard && load.checked == 0 && row(load.type).bits >= 8 && load.type != ScalarType::boolean;
+    int64_t w = vector_lanes(*site.nest);
+    // A sum over strips is better off with the side by side axis in lanes.
+    if (!axes_of(*site.nest, AxisRole::kStrip).empty() || !plain || w < 4 || most(site, axis) < w) return -1;
+    if (along(program_, load.id, load.args, axis) != Along::strided) return -1;
+    for (const NestAxis& a : site.nest->axes) {
+      if (a.axis == axis || a.role != AxisRole::kBlock || most(site, a.axis) < w) continue;
+      if (along(program_, load.id, load.args, a.axis) == Along::unit) return a.axis;
+    }
+    return -1;
+  }
+
   // Each operand has an axis of its own, so each is used several times.
   static bool is_matrix_product(const Expr& e) {
     if (row(e).family != Family::dot) return false;
@@ -211,7 +242,23 @@ class Laner {
     bool here = definer != definer_.end() && definer->second == &nest;
     auto settled = inner_.find(name);
     if (settled != inner_.end()) return settled->second == axis ? 1 : -2;
-    return here ? 0.75 : 0.5;  // as it is wanted
+    if (here) return 0.75;
+    // As it is wanted; best as it lies already where it is copied from.
+    auto load = loads_.find(name);
+    if (load == loads_.end()) return 0.5;
+    return along(program_, load->second->id, load->second->args, axis) == Along::unit ? 0.75 : 0.5;
+  }
+
+  AxisId turned_in(const Site& site, AxisId axis) const {
+    AxisId out = -1;
+    for (const Statement& s : site.nest->body) {
+      each_expression({s}, [&](const ExprPtr& e) {
+        each_value(e, [&](const ExprPtr& part) {
+          if (part->op == Op::kLoad && out < 0) out = turned_along(site, *part, axis);
+        });
+      });
+    }
+    return out;
   }
 
   // --- sizes ---
@@ -226,6 +273,12 @@ class Laner {
     }
     if (site.dot && !strip.has(lane_axis)) {
       dot_sizes(site, *lane, w);
+      return;
+    }
+    if (AxisId turned = turned_in(site, lane_axis); turned >= 0) {
+      for (NestAxis& a : nest.axes) {
+        if (a.axis == turned || a.axis == lane_axis) a.size = w;
+      }
       return;
     }
     int64_t vectors = nest.body.size() > 8 ? 2 : 4;
@@ -372,6 +425,7 @@ class Laner {
   std::map<int32_t, ExprPtr> values_;  // of the integers outside of nests
   std::vector<Site> sites_;
   std::map<int32_t, const Nest*> definer_;
+  std::map<int32_t, ExprPtr> loads_;  // names of what is only read
   std::map<int32_t, const Keep*> keeps_;
   std::map<int32_t, std::vector<Walk>> kept_walks_;
   std::map<int32_t, AxisId> inner_;

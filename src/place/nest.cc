@@ -142,8 +142,7 @@ class Nester {
 
   bool is_scalar_integer(const Let& let) const {
     bool whole = let.value->type == ScalarType::i64 || row(*let.value).family == Family::check;
-    return let.value->axes.empty() && whole && !has_reduction(let.value) &&
-           !carried_.contains(let.name);
+    return let.value->axes.empty() && whole && !has_reduction(let.value) && !carried_.contains(let.name);
   }
 
   Block nested(const Block& block) {
@@ -190,7 +189,7 @@ class Nester {
       }
     }
     Facts f = with_floats(s);
-    if (open && !apart_ && joins(*open, f, s)) {
+    if (open && !apart_ && !packed_again(*open, f, s) && joins(*open, f, s)) {
       add(*open, s, f);
       return;
     }
@@ -238,6 +237,13 @@ class Nester {
     Facts f = facts(s);
     return std::any_of(open.stores.begin(), open.stores.end(),
                        [&](const Store& store) { return f.loads.contains(store.parameter); });
+  }
+
+  // An operand that is only copied into its place is copied once, not for each index of an axis that it lacks.
+  bool packed_again(const Open& open, const Facts& f, const Statement& s) const {
+    const auto* let = std::get_if<Let>(&s.is);
+    return let && let->value->op == Op::kLoad && pinned_.contains(let->name) &&
+           !f.axes.contains(open.block | open.strip);
   }
 
   // May the statement join? Changes the roles of the nest's axes if it has to.

@@ -19,7 +19,7 @@ namespace {
 constexpr int64_t kUnknown = 1024;
 constexpr int64_t kRowsForPacking = 16;   // so often must a panel be read
 constexpr int64_t kRowsForComputing = 9;  // so often a computed operand: more than one block of rows
-constexpr int64_t kNarrow = 128;          // a row of so many columns is its own panel
+constexpr int64_t kNarrow = 3;            // a row of so many register blocks is its own panel
 
 // A block that encloses a dot: where a name can be defined, and which loop leads on from there.
 struct Level {
@@ -159,7 +159,9 @@ class Operands {
     }
     if (!side_by_side) return true;
     auto width = load.args.empty() ? std::nullopt : constant(program_, program_.parameters[load.id].shape.back());
-    return width.value_or(kUnknown) > kNarrow;
+    const DotRule* rule = machine_.dot(load.type, e.type);
+    int64_t block = rule ? rule->n : 3 * machine_.lanes(ScalarType::f32);
+    return width.value_or(kUnknown) > kNarrow * block;
   }
 
   // In front of the outermost block that all it needs is known in and where it fits.

@@ -203,6 +203,7 @@ void Emitter::report(const Value& fails_, const Value& value_, const Value& exte
 }
 
 Value Emitter::load(const Expr& e) {
+  if (auto turned = load_across(e)) return *turned;
   std::optional<Value> where = allowed(e.guard, e.args, e.checked, e.id, e.site);
   Linear at = element(e.id, e.args);
   bool movable = !written_[static_cast<size_t>(e.id)];

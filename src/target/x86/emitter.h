@@ -9,6 +9,7 @@
 //   cut.cc         how a range is cut into blocks and their tails
 //   expression.cc  values, by family
 //   access.cc      addresses, loads, stores, checks
+//   across.cc      loads of squares that are turned in registers
 //
 // In a nest a value is asked for at a *position*: which of the unrolled indices of each block axis, which vector of the
 // axis in lanes. It is a vector exactly if it has the axis in lanes, else a scalar.
@@ -191,6 +192,9 @@ class Emitter {
   void each_lane(const Linear& at, const Value& base, int bytes, std::optional<Value> mask,
                  const std::function<void(const Value&, int)>& visit);
   bool even(const Linear& at) const;
+
+  // --- across.cc
+  std::optional<Value> load_across(const Expr& e);
 
   const tile::Program& program_;
   const tile::Kernel& kernel_;

@@ -11,6 +11,7 @@
 #include "case.h"
 #include "compile/key.h"
 #include "compile/machine.h"
+#include "expr/materialise.h"
 #include "jit/jit.h"
 #include "tile/parse.h"
 
@@ -147,6 +148,11 @@ TEST(Key, ChangesWithEverythingThatDecidesTheCode) {
     change(o);
     EXPECT_NE(key_of({*c.program, c.binding, o}, cpu, machine_for(cpu)), base);
   }
+  // The same source with its locals stored is another program.
+  Case local = make_case("kernel k(x: f32[N]) -> y: f32[N] {\n  z[i] = x[i] + 1\n  y[i] = z[i] * 2\n}\n", {{"N", 8}});
+  expr::Materialised stored = expr::materialise(*local.program, local.binding);
+  EXPECT_NE(key_of({stored.program, stored.binding, {}}, cpu, machine_for(cpu)),
+            key_of({*local.program, local.binding, {}}, cpu, machine_for(cpu)));
 }
 
 // The process has one cache: it is pointed to a folder of this test before it is used first.

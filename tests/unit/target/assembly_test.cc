@@ -54,6 +54,15 @@ TEST(Assembly, AnF32BlockOf8x48NeitherSpillsNorCopies) {
   EXPECT_EQ(count(text, "%ymm"), 0);
 }
 
+TEST(Assembly, ASquareIsTurnedInRegisters) {
+  std::string text = assembly_of(
+      "program p laid\nin x: f32[64, 64]\nout y: f32[64, 64]\n\nkernel p\n  axes m < 64, n < 64\n"
+      "  nest m:8 lanes n:8\n    store y[n, m] = load x[m, n]\n",
+      jit::cpu_of(VectorLevel::kAvx2));
+  EXPECT_EQ(count(text, "vmovups"), 16) << text;  // eight rows in, eight out
+  EXPECT_EQ(count(text, "vmovss") + count(text, "vinsertps") + count(text, "vgather"), 0) << text;
+}
+
 TEST(Assembly, AnF32BlockOf6x16IsTwelveFmas) {
   std::string text = assembly_of(
       filled(

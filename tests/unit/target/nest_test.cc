@@ -288,5 +288,42 @@ kernel packed
   }
 }
 
+constexpr const char* kTurned = R"(program turned laid
+dims {dims}
+in x: f32[L, M, N]
+out y: f32[N, L, M]
+
+kernel turned
+  axes l < L, m < M, n < N
+  nest l m:{w} lanes n:{u}
+    store y[n, l, m] = load x[l, m, n]
+)";
+
+// Whole squares are turned in registers; what is left at the edges is not, and is as right.
+TEST(Nest, TransposedLoads) {
+  for (const jit::CpuTarget& cpu : targets()) {
+    int64_t lanes = cpu.vector_bytes / 4;
+    for (bool known : {false, true}) {
+      for (auto [m, n] :
+           {std::pair<int64_t, int64_t>{2 * lanes, lanes}, {2 * lanes + 3, 3 * lanes + 5}, {lanes - 1, 2 * lanes}}) {
+        for (int64_t u : {lanes, 2 * lanes}) {
+          std::string dims = known ? "L = 2, M = " + std::to_string(m) + ", N = " + std::to_string(n)
+                                   : std::string("dyn L, dyn M, dyn N");
+          Jitted f(filled(kTurned, {{"dims", dims}, {"w", std::to_string(lanes)}, {"u", std::to_string(u)}}), cpu);
+          std::vector<float> x = random_floats(2 * m * n, 1);
+          Guarded<float> y(2 * m * n, -7);
+          std::map<std::string, int64_t> sizes;
+          if (!known) sizes = {{"L", 2}, {"M", m}, {"N", n}};
+          ASSERT_TRUE(f({x.data(), y.data()}, sizes).ok);
+          for (int64_t i = 0; i < 2 * m * n; ++i) {
+            int64_t at = i / n / m * m + i / n % m;  // l * M + m
+            ASSERT_EQ(y[i % n * 2 * m + at], x[static_cast<size_t>(i)]) << i << " of " << m << " x " << n;
+          }
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace quern::target
