@@ -51,6 +51,8 @@ TEST(Compile, EqualsTheInterpreterAtEveryVectorLevel) {
     expr::Interpreted want = truth(c);
     for (const char* vectors : {"sse2", "avx2", "avx512"}) {
       if (!jit::runs_here(jit::cpu_of(*jit::parse_level(vectors)))) continue;
+      // Not the default anywhere until it has been run once: set QUERN_TEST_AVX512 to do so (docs/results.md).
+      if (vectors == std::string_view("avx512") && !std::getenv("QUERN_TEST_AVX512")) continue;
       auto code = compile({*c.program, c.binding, uncached(vectors)});
       ASSERT_TRUE(code) << c.program->name.str() << " " << vectors << "\n" << render(code.error());
       auto got = computed(c, *code);
