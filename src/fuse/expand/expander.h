@@ -128,7 +128,6 @@ class Expander {
   std::set<std::vector<const void*>> collected_;
   std::vector<int32_t> snapshots_;  // of each tensor: the parameter that holds it as it was, or -1
   bool reads_snapshot_ = false;
-  int32_t written_ = -1;  // by the update at hand
   bool too_many_axes_ = false;
 };
 
