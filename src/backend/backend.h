@@ -26,7 +26,7 @@ struct Options {
   bool exact = false;          // no operand of a contraction is rounded that the program doesn't round
   bool deterministic = false;  // the same bits in every run, also where reals meet in `+=`
   std::string schedule;        // as text (tile/schedule.h); empty: the default rule
-  std::string vectors;         // "sse2", "avx2", "avx512"; empty: what this machine has, up to avx2
+  std::string vectors;         // "sse2", "avx2", "avx512"; empty: what this machine has
   bool cache = true;           // look for compiled code on disk, and keep it there
   bool verify = false;         // check the program at every level
 };

@@ -120,13 +120,12 @@ constexpr Pass kPasses[] = {
 };
 
 Result<jit::CpuTarget> target_of(const backend::Options& options) {
-  if (options.vectors.empty()) {
-    // Code for 512 bits has been compiled and read but never run, so it has to be asked for (docs/results.md).
-    jit::CpuTarget host = jit::host_cpu();
-    return host.level == jit::VectorLevel::kAvx512 ? jit::cpu_of(jit::VectorLevel::kAvx2) : host;
-  }
   auto level = jit::parse_level(options.vectors);
-  if (level) return jit::cpu_of(*level);
+  if (level || options.vectors.empty()) {
+    jit::CpuTarget out = level ? jit::cpu_of(*level) : jit::host_cpu();
+    if (options.exact) out.bf16_dot = false;  // it counts subnormal numbers as 0
+    return out;
+  }
   std::string what = "there are no vectors '" + options.vectors + "': sse2, avx2 or avx512";
   return fail(diagnose(Code::E740, {}, {{"what", what}, {"command", "run"}}));
 }

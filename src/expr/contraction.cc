@@ -138,6 +138,10 @@ std::optional<Contraction> contraction(const Program& program, const Binding& bi
     ++count[f.operand];
     all_plain[f.operand] &= plain(program, f.value) && !f.inverse;
   }
+  std::array<std::set<ScalarType>, 2> operand_types;
+  for (const Contraction::Factor& f : out.factors) {
+    if (!f.hoisted) value_types(program, binding, f.value, operand_types[f.operand]);
+  }
   for (int k : {0, 1}) out.computed[k] = count[k] > 1 || (count[k] == 1 && !all_plain[k]);
 
   std::set<ScalarType> types;
@@ -146,6 +150,10 @@ std::optional<Contraction> contraction(const Program& program, const Binding& bi
   bool wide = types.contains(ScalarType::f64);  // what is done in f64 does not go through 16 bits
   if (!wide && bf16 != f16 && (out.computed[0] || out.computed[1]))
     out.rounds_to = bf16 ? ScalarType::bf16 : ScalarType::f16;
+  out.flushes = bf16 && !f16 && !wide;
+  for (int k : {0, 1}) {
+    out.flushes &= out.computed[k] || operand_types[k] == std::set<ScalarType>{ScalarType::bf16};
+  }
   return out;
 }
 

@@ -24,6 +24,7 @@ struct Contraction {
   std::vector<Factor> factors;
   std::array<bool, 2> computed{};       // operand k is neither a plain read, guarded or not, nor a cast
   std::optional<ScalarType> rounds_to;  // computed operands may be rounded once to it
+  bool flushes = false;  // bf16 times bf16: what is below f32's least normal number may count as 0
 };
 
 // nullopt if `sum` (a kSum of a checked program) is none for these sizes.

@@ -26,6 +26,7 @@ CpuTarget found() {
   if (all({"avx2", "fma", "f16c", "bmi2"})) out.level = VectorLevel::kAvx2, out.vector_bytes = 32;
   if (out.level == VectorLevel::kAvx2 && all({"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"})) {
     out.level = VectorLevel::kAvx512, out.vector_bytes = 64;
+    out.features += ",-prefer-256-bit";  // as in cpu_of
     out.bf16_dot = has.lookup("avx512bf16");
     out.int8_dot = has.lookup("avx512vnni");
   }

@@ -18,6 +18,7 @@ namespace {
 
 constexpr double kWorthIt = 0.5;
 constexpr int64_t kUnknown = 1024;
+constexpr int64_t kContraction = 16;  // so many terms make a sum a contraction, whose products may be flushed
 constexpr double kStripShare = 8;  // of a strip's indices: a vector of them
 
 int64_t up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
@@ -321,6 +322,8 @@ class Laner {
     int64_t columns = ceil_div(most(site, lane.axis), w);  // vectors
     // As many accumulators as the rule has; other shapes of 24 are as fast, so that columns divide.
     const DotRule* rule = machine_.dot(site.dot->args[1]->type, site.dot->type);
+    bool alike = row(site.dot->args[0]->type).bits == row(site.dot->args[1]->type).bits;
+    if (rule && rule->k > 1 && alike) take_together(site, rule->k);
     if (!rule) rule = machine_.dot(ScalarType::f32, ScalarType::f32);
     int64_t wide = rule ? ceil_div(rule->n, w) : 2;
     int64_t registers = rule ? rule->m * wide : 8;
@@ -333,6 +336,15 @@ class Laner {
     int64_t most_rows = std::min<int64_t>(registers / vectors, 12);
     for (NestAxis& a : site.nest->axes) {
       if (a.axis == rows) a.size = even(most(site, rows), most_rows);
+    }
+  }
+
+  // The innermost strip goes in steps of what one instruction takes.
+  void take_together(const Site& site, int64_t k) const {
+    for (auto a = site.nest->axes.rbegin(); a != site.nest->axes.rend(); ++a) {
+      if (a->role != AxisRole::kStrip) continue;
+      if (most(site, a->axis) >= std::max(k, kContraction)) a->size = k;
+      return;
     }
   }
 

@@ -14,6 +14,7 @@
 
 #include "backend/run.h"
 #include "compile/compile.h"
+#include "jit/cpu_target.h"
 #include "library_sizes.h"
 #include "random_real_kernel.h"
 
@@ -25,7 +26,7 @@ struct Options {
   int random = 0;
   int cases = 4;
   uint64_t seed = 1;
-  std::vector<std::string> vectors{"sse2", "avx2"};
+  std::vector<std::string> vectors;  // empty: all that run here
 };
 
 using Style = double (*)(Random&);
@@ -216,6 +217,10 @@ int main_of(int count, char** words) {
       fmt::print(stderr, "agreement: there is no {}\n", word);
       return 2;
     }
+  }
+  bool all_levels = options.vectors.empty();
+  for (auto level : {jit::VectorLevel::kSse2, jit::VectorLevel::kAvx2, jit::VectorLevel::kAvx512}) {
+    if (all_levels && jit::runs_here(jit::cpu_of(level))) options.vectors.emplace_back(jit::name(level));
   }
   Tally tally;
   if (options.random > 0) {

@@ -270,13 +270,15 @@ class Planner {
     }
   }
 
-  // Only of sums for which the operands make a difference: rounded ones, and factors that may be taken out.
+  // Only of sums for which the operands make a difference: rounded ones, factors that may be taken out, and products
+  // that may be flushed to 0.
   const SumParts* sum_parts(const NodePtr& node) {
     auto c = contraction(program_, binding_, node);
     if (!c) return nullptr;
     bool hoists = std::ranges::any_of(c->factors, &Contraction::Factor::hoisted);
-    if (!c->rounds_to && !hoists) return nullptr;
+    if (!c->rounds_to && !hoists && !c->flushes) return nullptr;
     SumParts parts;
+    parts.flushes = c->flushes;
     if (c->rounds_to) {
       parts.type = *c->rounds_to;
       parts.unit = unit_roundoff(*c->rounds_to);

@@ -40,6 +40,7 @@ struct SumParts {  // of a contraction
   double unit = 0;       // its unit roundoff; 0: no rounding
   double underflow = 0;  // its absolute error near zero
   double largest = 0;    // its largest number
+  bool flushes = false;  // what is below f32's least normal number may count as 0
 };
 
 struct Step {

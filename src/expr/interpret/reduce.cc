@@ -87,7 +87,7 @@ Evaluator::Slot Evaluator::reduce(const Step& s) {
 // (`largest`), and as small as all below 1.
 Real Evaluator::contracted(const SumParts& parts, double& largest) {
   size_t first = factors_.size();  // a factor may hold a contraction of its own
-  double above[2] = {1, 1}, magnitude[2] = {1, 1}, taken[2] = {1, 1}, below = 1;
+  double above[2] = {1, 1}, magnitude[2] = {1, 1}, inside[2] = {1, 1}, taken[2] = {1, 1}, below = 1;
   bool hoists[2] = {false, false};
   for (const SumParts::Factor& f : parts.factors) {
     Real y = number(*f.value);
@@ -98,6 +98,7 @@ Real Evaluator::contracted(const SumParts& parts, double& largest) {
     magnitude[f.operand] *= high;
     below *= std::min(1.0, low);
     if (f.hoisted) taken[f.operand] *= std::max(1.0, high);
+    if (!f.hoisted) inside[f.operand] *= low;
     hoists[f.operand] |= f.hoisted;
   }
   std::span<const Real> factors(factors_.begin() + static_cast<ptrdiff_t>(first), factors_.end());
@@ -125,6 +126,13 @@ Real Evaluator::contracted(const SumParts& parts, double& largest) {
     if (!parts.computed[k] || exact[k]) continue;
     if (above[k] >= parts.largest) out.e = kInfinity;
     out.e += (std::fabs(out.v) + out.e) * parts.unit + magnitude[1 - k] * taken[k] * parts.underflow;
+  }
+  if (parts.flushes && (out.v != 0 || out.e > 0)) {
+    for (double x : inside) {
+      if (x < kLeastNormal) out.e += std::fabs(out.v);
+    }
+    // A sum of terms that are exact products of bf16 is below the least normal number only if one of them is nearly so.
+    if (std::fabs(out.v) - out.e < kLeastNormal * 0x1p25) out.e += kLeastNormal * taken[0] * taken[1];
   }
   if (std::isnan(out.e)) out.e = kInfinity;
   return out;

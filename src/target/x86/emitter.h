@@ -177,6 +177,7 @@ class Emitter {
   Value value_of(const Linear& l);  // i64, a vector if it has lanes
   Value pointer_to(const Value& base, const Linear& l, int bytes);
   std::optional<Value> lane_mask() const;
+  Value unknown_truth();
   Linear element(int32_t parameter, const std::vector<ExprPtr>& subscripts);
   std::optional<Value> allowed(const ExprPtr& guard, const std::vector<ExprPtr>& subscripts, uint32_t checked,
                                int32_t parameter, int32_t site);

@@ -25,6 +25,7 @@ Value Emitter::scalar(const ExprPtr& e) {
 }
 
 bool Emitter::fits_i32(const ExprPtr& e) {
+  if (kind(e->type) == Kind::kInt && least_int(e->type) >= INT32_MIN && greatest_int(e->type) <= INT32_MAX) return true;
   tile::Bounds b = ranges_(e);
   return b.low && b.high && *b.low >= INT32_MIN && *b.high <= INT32_MAX;
 }

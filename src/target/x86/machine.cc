@@ -12,14 +12,18 @@ tile::Machine machine_of(const jit::CpuTarget& cpu) {
   double clock = 3e9;
   auto dots = [&](int64_t rows, int64_t vectors, double per_cycle) {
     int64_t lanes = cpu.vector_bytes / 4;
+    bool wide = cpu.vector_bytes == 64;
     for (ScalarType t : {ScalarType::f32, ScalarType::f16, ScalarType::bf16, ScalarType::f8e4m3, ScalarType::f8e5m2,
                          ScalarType::f4e2m1}) {
+      // dot.cc takes so many elements of k together.
+      int64_t k = wide && cpu.bf16_dot && t == ScalarType::bf16 ? 2 : 1;
       m.dots.push_back({.operand = t,
                         .result = ScalarType::f32,
                         .m = rows,
                         .n = vectors * lanes,
+                        .k = k,
                         .min_rows = 2,
-                        .per_cycle = per_cycle});
+                        .per_cycle = per_cycle * static_cast<double>(k)});
     }
     m.dots.push_back({.operand = ScalarType::f64,
                       .result = ScalarType::f64,
@@ -28,12 +32,14 @@ tile::Machine machine_of(const jit::CpuTarget& cpu) {
                       .min_rows = 2,
                       .per_cycle = per_cycle / 2});
     for (ScalarType t : {ScalarType::i8, ScalarType::u8, ScalarType::i4, ScalarType::u4}) {
+      int64_t k = wide && cpu.int8_dot && row(t).bits == 8 ? 4 : 1;
       m.dots.push_back({.operand = t,
                         .result = ScalarType::i64,
                         .m = rows,
                         .n = vectors * lanes,
+                        .k = k,
                         .min_rows = 2,
-                        .per_cycle = per_cycle / 2});
+                        .per_cycle = per_cycle * (k == 1 ? 0.5 : 2)});
     }
     m.flops_per_second = 2 * per_cycle * clock;
   };

@@ -15,6 +15,43 @@ std::vector<std::string> blocks(const jit::CpuTarget& cpu) {
   return {"", ":" + std::to_string(cpu.vector_bytes / 2) + " lanes"};
 }
 
+// One lane of a vector that is narrowed as it is stored: what stands behind it stays. LLVM knows that mask.
+TEST(Access, ALastLaneOfNarrowElements) {
+  constexpr const char* kText = R"(program p laid
+dims N = {n}
+in x: {from}[3]
+out y: {to}[3, N]
+out z: {to}[3, N + 7]
+
+kernel k
+  axes m < 3, n < N
+  nest m n:{l} lanes
+    store y[m, n] = {to}({e})
+    store z[m, n + 7] = {to}({e}) when n == {n} - 2
+)";
+  for (const jit::CpuTarget& cpu : targets()) {
+    for (const char* from : {"f32", "f64", "i32"}) {
+      int64_t lanes = cpu.vector_bytes / (from == std::string_view("f64") ? 8 : 4);
+      for (const char* to : {"bf16", "f16", "i8"}) {
+        if ((from[0] == 'i') != (to[0] == 'i')) continue;
+        std::string e = from[0] == 'i' ? "i64(load x[m]) + n" : "load x[m] + {from}(n)";
+        for (int64_t n : {int64_t{2}, lanes + 1, 3 * lanes + 1}) {
+          Jitted f(filled(filled(kText, {{"e", e}, {"l", std::to_string(2 * lanes)}}),
+                          {{"n", std::to_string(n)}, {"from", from}, {"to", to}}),
+                   cpu);
+          std::vector<uint64_t> x(3, 0x4000000040000000);  // 2 in each type of reals, an even i32
+          int64_t bytes = to[0] == 'i' ? 1 : 2;
+          Guarded<uint8_t> y(3 * n * bytes), z(3 * (n + 7) * bytes, 0x5a);
+          ASSERT_TRUE(f({x.data(), y.data(), z.data()}).ok);
+          for (int64_t i = 0; i < 3 * (n + 7) * bytes; ++i) {
+            ASSERT_TRUE(i / bytes % (n + 7) == n + 5 || z[i] == 0x5a) << from << " " << to << " " << n << " " << i;
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST(Access, StridesAndTransposes) {
   constexpr const char* kText = R"(program p laid
 dims dyn N

@@ -25,9 +25,7 @@ inline std::vector<jit::CpuTarget> targets() {
     out.push_back(jit::cpu_of(VectorLevel::kAvx2));
     out.back().vector_bytes = 64;
   }
-  // Not the default anywhere until it has been run once: set QUERN_TEST_AVX512 to do so (docs/results.md).
-  bool wanted = std::getenv("QUERN_TEST_AVX512") != nullptr;
-  if (wanted && jit::runs_here(jit::cpu_of(VectorLevel::kAvx512))) out.push_back(jit::cpu_of(VectorLevel::kAvx512));
+  if (jit::runs_here(jit::cpu_of(VectorLevel::kAvx512))) out.push_back(jit::cpu_of(VectorLevel::kAvx512));
   return out;
 }
 
