@@ -15,6 +15,7 @@
 #include "device/cpu/executable.h"
 #include "fuse/expand.h"
 #include "fuse/lower.h"
+#include "fuse/round_operands.h"
 #include "fuse/schedule_rule.h"
 #include "fuse/tile.h"
 #include "jit/jit.h"
@@ -48,6 +49,14 @@ Result<void> lower(State& s) {
   fuse::LoweredProgram lowered = fuse::lower(s.graph, s.machine);
   s.program = std::move(lowered.program);
   std::ranges::move(lowered.remarks, std::back_inserter(s.remarks));
+  return {};
+}
+
+Result<void> round_operands(State& s) {
+  if (s.request.options.exact) return {};
+  fuse::RoundedProgram rounded = fuse::round_operands(s.program, s.graph.roundings, s.machine);
+  s.program = std::move(rounded.program);
+  std::ranges::move(rounded.remarks, std::back_inserter(s.remarks));
   return {};
 }
 
@@ -102,8 +111,9 @@ constexpr Pass kPasses[] = {
     // A checked kernel; every size and type is known.
     {"expand", expand, std::nullopt},
     // One graph: no locals, no functions, no laziness; every subscript is proved, guarded or checked.
-    {"lower", lower, Level::kLowered},
-    // Kernels in order. What is fused is fused: from here on no value moves between kernels.
+    {"lower", lower, std::nullopt},
+    {"round operands", round_operands, Level::kLowered},
+    // Kernels in order. What is fused is fused: from here on no value moves between kernels, nor to another type.
     {"schedule", schedule, std::nullopt},
     {"tile", tiles, Level::kTiled},
     // Grids, loops and their steps: no range changes any more. Axes of step 1 are scalars.

@@ -140,7 +140,12 @@ std::optional<Contraction> contraction(const Program& program, const Binding& bi
   }
   std::array<std::set<ScalarType>, 2> operand_types;
   for (const Contraction::Factor& f : out.factors) {
-    if (!f.hoisted) value_types(program, binding, f.value, operand_types[f.operand]);
+    if (f.hoisted) continue;
+    if (f.value->op == Op::kCast) {
+      operand_types[f.operand].insert(binding.type(f.value->type));
+    } else {
+      value_types(program, binding, f.value, operand_types[f.operand]);
+    }
   }
   for (int k : {0, 1}) out.computed[k] = count[k] > 1 || (count[k] == 1 && !all_plain[k]);
 

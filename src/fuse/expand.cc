@@ -206,6 +206,7 @@ Result<Graph> Expander::run() {
     graph_.definitions.back().step = order.step[u] + first;
   }
   settle_roles();
+  settle_roundings();
   if (too_many_axes_) return fail(diagnose(Code::N907, program_.span, {{"kernel", program_.name.str()}}));
   std::erase_if(graph_.definitions, [&](const Definition& d) { return none(d); });
   std::ranges::stable_sort(graph_.definitions, {}, &Definition::step);

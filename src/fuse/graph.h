@@ -6,6 +6,7 @@
 // over one n, and equal subexpressions are one object (they are interned: compare pointers).
 #pragma once
 
+#include <map>
 #include <vector>
 
 #include "tile/program.h"
@@ -23,10 +24,17 @@ struct Definition {
   int step = 0;
 };
 
+// What is multiplied with a parameter's elements, and summed, may be rounded to their type (docs/notation.md, rounding).
+struct Rounding {
+  ScalarType type;
+  Diagnostic remark;  // R2
+};
+
 struct Graph {
   tile::Program program;         // dims, parameters, sites; no kernels yet
   std::vector<tile::Axis> axes;  // of all definitions
   std::vector<Definition> definitions;
+  std::map<int32_t, Rounding> roundings;  // by parameter; only where every sum of products with it allows it
   std::vector<SourcePtr> sources;  // keep the spans alive
 };
 

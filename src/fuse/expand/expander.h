@@ -70,6 +70,9 @@ class Expander {
   Value within(const expr::NodePtr& node, const Path& path);
   Value checked_range(const expr::Node& at, const tile::ExprPtr& index, const tile::ExprPtr& lo,
                       const tile::ExprPtr& hi, Symbol name, int axis, const Path& path);
+  // rounding.cc: which operands of products may be rounded
+  void note_rounding(const expr::NodePtr& sum, const tile::ExprPtr& made);
+  void settle_roundings();
   // ends.cc: every range that is cut, with all conditions on its way
   void collect(const expr::NodePtr& node, const Path& path);
   void collect_under(const std::vector<expr::Binder>& binders, const std::vector<expr::NodePtr>& bodies, Path path);
@@ -129,6 +132,7 @@ class Expander {
   std::vector<int32_t> snapshots_;  // of each tensor: the parameter that holds it as it was, or -1
   bool reads_snapshot_ = false;
   bool too_many_axes_ = false;
+  std::map<const tile::Expr*, std::optional<Rounding>> sums_;  // what each allows
 };
 
 }  // namespace quern::fuse

@@ -76,6 +76,7 @@ Expander::Value Expander::reduction(const NodePtr& node, const Path& path) {
     if (quern::kind(e->type) == Kind::kInt && node->kind == Kind::kReal) e = to(ScalarType::f32, e);
     if (mask) e = chosen(mask, e, in(tile::identity(op, e->type)));
     out.e = reduced(op, over, e);
+    if (node->op == expr::Op::kSum && out.e->op == tile::Op::kSum) note_rounding(node, out.e);
   }
   for (auto it = before.rbegin(); it != before.rend(); ++it) {
     if (it->second) {

@@ -9,10 +9,12 @@
 #include <fmt/format.h>
 
 #include "target/x86/emitter.h"
+#include "tile/rebuild.h"
 
 namespace quern::target {
 
 using tile::Expr;
+using tile::ExprPtr;
 using tile::Op;
 
 namespace {
@@ -37,6 +39,75 @@ Packed packed(const jit::CpuTarget& cpu, const Expr& e, const Type& into) {
 
 }  // namespace
 
+// Casts to bf16 whose every use is a product that counts subnormal numbers as 0 itself.
+void Emitter::find_multiplied() {
+  std::set<const Expr*> casts, others;
+  std::set<int32_t> names, other_names;
+  std::map<int32_t, const Expr*> named;
+  auto use = [&](const ExprPtr& e, bool multiplied) {
+    if (!e) return;
+    if (e->op == Op::kName) (multiplied ? names : other_names).insert(e->id);
+    if (e->op == Op::kCast) (multiplied ? casts : others).insert(e.get());
+  };
+  auto uses_in = [&](const ExprPtr& root, bool packed) {
+    tile::each_part(root, [&](const ExprPtr& e) {
+      bool product = packed && e->op == Op::kDot && e->args[0]->type == ScalarType::bf16 &&
+                     e->args[1]->type == ScalarType::bf16;
+      for (size_t i = 0; i < e->args.size(); ++i) use(e->args[i], product && i < 2);
+      use(e->guard, false);
+    });
+  };
+  auto walk = [&](auto& self, const tile::Block& block, bool packed) -> void {
+    for (const tile::Statement& s : block) {
+      if (auto nest = std::get_if<tile::Nest>(&s.is)) {
+        int64_t step = 1;
+        for (const tile::NestAxis& a : nest->axes) step = a.role == tile::AxisRole::kStrip ? a.size : step;
+        self(self, nest->body, step % 2 == 0);
+        continue;
+      }
+      if (auto let = std::get_if<tile::Let>(&s.is); let && let->value->op == Op::kCast) {
+        named[let->name] = let->value.get();
+        uses_in(let->value, packed);
+        continue;
+      }
+      if (auto loop = std::get_if<tile::Loop>(&s.is)) {
+        for (const tile::Carry& c : loop->carries) use(c.init, false), use(c.next, false);
+        self(self, loop->body, false);
+        continue;
+      }
+      if (auto branch = std::get_if<tile::If>(&s.is)) {
+        use(branch->condition, false);
+        self(self, branch->body, false);
+        continue;
+      }
+      tile::each_expression({s}, [&](const ExprPtr& e) {
+        use(e, false);
+        uses_in(e, packed);
+      });
+    }
+  };
+  walk(walk, kernel_.body, false);
+  for (const auto& [name, value] : named) {
+    if (names.contains(name) && !other_names.contains(name)) casts.insert(value);
+  }
+  for (const Expr* e : casts) {
+    if (!others.contains(e) && e->type == ScalarType::bf16 && e->args[0]->type == ScalarType::f32) {
+      multiplied_.insert(e);
+    }
+  }
+}
+
+// vcvtneps2bf16, which counts subnormal numbers as 0.
+std::optional<Value> Emitter::narrowed(const Expr& cast) {
+  Value v = value(cast.args[0]);
+  if (v.type.lanes != 16) return std::nullopt;
+  constexpr std::string_view kName = "llvm.x86.avx512bf16.cvtneps2bf16.512";
+  w_.module().declarations.insert(fmt::format("declare <16 x bfloat> @{}(<16 x float>)", kName));
+  Type bits{Base::i16, 16};
+  Value narrow = w_.pure(bits, fmt::format("call <16 x bfloat> @{}({})", kName, v.typed()), {v});
+  return w_.pure(bits, fmt::format("bitcast <16 x bfloat> {} to <16 x i16>", narrow.name), {narrow});
+}
+
 // Only where the program goes in such steps: it decides, the code follows.
 int Emitter::taken_together(const Accumulator& a) const {
   const tile::NestAxis& inner = nest_axes_.back();
@@ -51,7 +122,7 @@ void Emitter::take_pending(Accumulator& a) {
   const Expr& e = *a.reduction;
   Packed with = packed(cpu_, e, a.values[0].type);
   int width = 32 / with.together;
-  auto operand = [&](const tile::ExprPtr& x, size_t position) {
+  auto operand = [&](const ExprPtr& x, size_t position) {
     bool extended = row(x->type).bits < width && x->type == ScalarType::i8;  // bytes as signed 16 bits
     Value packed;
     for (size_t i = 0; i < a.pending.size(); ++i) {

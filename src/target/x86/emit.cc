@@ -31,6 +31,7 @@ Emitter::Emitter(const tile::Program& program, const tile::Kernel& kernel, const
       written_(program.parameters.size()),
       at_(kernel.axes.size()) {
   mark_written(kernel.body, written_);
+  if (cpu.bf16_dot) find_multiplied();
 }
 
 Value Emitter::dim(int32_t id) {

@@ -18,6 +18,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -145,6 +146,8 @@ class Emitter {
   void finish(Accumulator& a);
 
   // --- dot.cc
+  void find_multiplied();
+  std::optional<Value> narrowed(const Expr& cast);
   int taken_together(const Accumulator& a) const;
   void take_pending(Accumulator& a);
 
@@ -205,6 +208,7 @@ class Emitter {
   std::vector<AxisNow> axes_;
   std::map<int32_t, std::vector<Value>> strides_;
   std::vector<bool> written_;  // parameters that this kernel stores to
+  std::set<const Expr*> multiplied_;  // casts to bf16 that only vdpbf16ps reads
   std::map<int32_t, Value> scalars_;
   std::map<int32_t, ExprPtr> scalar_values_;  // what they were computed from
   std::map<int32_t, Near> near_;

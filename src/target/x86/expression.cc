@@ -208,7 +208,11 @@ Value Emitter::compute(const ExprPtr& p) {
       both(seed, index);
       return random_bits(w_, seed, index);
     }
-    case Family::cast: return convert(w_, cpu_, value(e.args[0]), e.args[0]->type, e.type);
+    case Family::cast:
+      if (multiplied_.contains(&e)) {
+        if (auto v = narrowed(e)) return *v;
+      }
+      return convert(w_, cpu_, value(e.args[0]), e.args[0]->type, e.type);
     case Family::reduce:
     case Family::dot: {
       auto found = reduced_.find({&e, key(e.axes)});
