@@ -4,8 +4,7 @@
 #include <unordered_set>
 
 #include "expr/check/elaborator.h"
-#include "expr/print.h"
-#include "expr/substitute.h"
+#include "expr/prove/apart.h"
 
 namespace quern::expr {
 namespace {
@@ -90,53 +89,9 @@ void Elaborator::everything_used(const Kernel& kernel) {
   }
 }
 
-// An inout tensor is read as it was before the kernel. That needs no order only where each instance reads the element
-// that it (or the same instance of another update) writes.
 void Elaborator::reads_before_writes() {
-  bool any = std::ranges::any_of(program_.tensors, [](const Tensor& t) { return t.role == Role::kInout; });
-  if (!any) return;
-  auto plain = [](const Update& u) {
-    return std::ranges::all_of(u.subscripts, [](const NodePtr& s) { return s->op == Op::kIndex; });
-  };
-  for (const Update& u : program_.updates) {
-    auto allowed = [&](const Node& read) {
-      bool same_element = read.args.size() == u.subscripts.size();
-      for (size_t i = 0; same_element && i < read.args.size(); ++i) same_element = equal(read.args[i], u.subscripts[i]);
-      return std::ranges::all_of(program_.updates, [&](const Update& w) {
-        if (w.tensor != read.id) return true;
-        return same_element && (&w == &u || (plain(w) && plain(u)));
-      });
-    };
-    std::unordered_set<const Node*> seen;
-    // Locals are followed with their subscripts put in: what matters is which element this instance reads.
-    auto walk = [&](auto& self, const NodePtr& node) -> void {
-      if (!node || !seen.insert(node.get()).second) return;
-      if (node->op == Op::kRead && program_.tensors[node->id].role == Role::kInout && !allowed(*node)) {
-        report(diagnose(Code::E506, node->span, {{"x", node->name.str()}}));
-      }
-      if (node->op == Op::kLocal) {
-        const Local& l = program_.locals[node->id];
-        std::map<IndexId, NodePtr> here;
-        for (size_t i = 0; i < node->args.size(); ++i) {
-          self(self, substituted(l.binders[i].lo, here));
-          self(self, substituted(l.binders[i].hi, here));
-          here[l.binders[i].id] = node->args[i];
-        }
-        self(self, substituted(l.value, here));
-      }
-      for (const NodePtr& arg : node->args) self(self, arg);
-      for (const Binder& b : node->binders) {
-        self(self, b.lo);
-        self(self, b.hi);
-      }
-    };
-    walk(walk, u.value);
-    walk(walk, u.filter);
-    for (const NodePtr& s : u.subscripts) walk(walk, s);
-    for (const Binder& b : u.binders) {
-      walk(walk, b.lo);
-      walk(walk, b.hi);
-    }
+  for (const NodePtr& read : reads_of_written(program_)) {
+    report(diagnose(Code::E506, read->span, {{"x", read->name.str()}}));
   }
 }
 

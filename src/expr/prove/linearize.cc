@@ -211,7 +211,11 @@ Linear ProofScope::remainder(const Linear& a, int64_t c) {
   if (range.lo && range.hi && floor_divide(*range.lo, c) == floor_divide(*range.hi, c)) {
     return add(rest, Linear::number(-floor_divide(*range.lo, c) * c));
   }
-  return Linear::atom(opaque("(" + rest.key() + ")%" + std::to_string(c), {0, c - 1}, is_data(rest)));
+  Atom r = opaque("(" + rest.key() + ")%" + std::to_string(c), {0, c - 1}, is_data(rest));
+  AtomInfo& info = atoms_[static_cast<size_t>(r)];
+  info.dividend = rest;
+  info.divisor = c;
+  return Linear::atom(r);
 }
 
 Linear ProofScope::extremum(const NodePtr& node) {

@@ -2,6 +2,7 @@
 #include "expr/prove/scope.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace quern::expr {
 
@@ -189,6 +190,42 @@ void ProofScope::gather(const Linear& goal, std::vector<Linear>& facts) const {
       if (helps(fact)) facts.push_back(fact);
     }
   }
+}
+
+// The one value that the facts leave an atom.
+std::optional<int64_t> ProofScope::pinned(Atom atom) const {
+  Interval range = atoms_[static_cast<size_t>(atom)].interval;
+  for (const Linear& fact : facts_) {
+    if (!fact.valid || fact.terms.size() != 1 || fact.terms.begin()->first != atom) continue;
+    int64_t c = fact.terms.begin()->second;
+    if (c == 1) range = intersect(range, {-fact.constant, std::nullopt});
+    if (c == -1) range = intersect(range, {std::nullopt, fact.constant});
+  }
+  return range.lo && range.lo == range.hi ? range.lo : std::nullopt;
+}
+
+bool ProofScope::never_zero(const Linear& form) {
+  if (prove(add(form, Linear::number(1), -1)) || prove(add(Linear::number(-1), form, -1))) return true;
+  // Where e % c is known to be v, e is v + c q: one of its terms is written by the others and a whole number q.
+  Linear rest = form;
+  for (size_t r = 0; r < atoms_.size(); ++r) {
+    if (!atoms_[r].dividend) continue;
+    const Linear e = *atoms_[r].dividend;
+    int64_t c = atoms_[r].divisor;
+    auto v = pinned(static_cast<Atom>(r));
+    if (!v) continue;
+    for (const auto& [atom, k] : e.terms) {
+      auto known = rest.terms.find(atom);
+      if ((k != 1 && k != -1) || known == rest.terms.end()) continue;
+      Linear cycle = Linear::atom(opaque("cycle " + std::to_string(r), {}, false));
+      Linear zero = add(add(e, Linear::number(*v), -1), cycle, -c);
+      rest = add(rest, zero, -known->second * k);
+      break;
+    }
+  }
+  int64_t divisor = 0;
+  for (const auto& [atom, k] : rest.terms) divisor = std::gcd(divisor, k);
+  return rest.valid && divisor > 1 && rest.constant % divisor != 0;
 }
 
 std::optional<int64_t> ProofScope::value_at(const Linear& form, const Witness& at) const {

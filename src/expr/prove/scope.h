@@ -26,8 +26,8 @@ struct AtomInfo {
   IndexId index = kNoIndex;                     // an index; `node` is null
   Symbol name;                                  // of the index
   int32_t tensor = -1;                          // an element of this parameter
-  // e // c: the quotient of `numerator` by `divisor` > 0
-  std::optional<Linear> numerator;
+  // e // c: the quotient of `numerator` by `divisor` > 0; e % c: the remainder of `dividend`
+  std::optional<Linear> numerator, dividend;
   int64_t divisor = 0;
   std::vector<Linear> facts;  // >= 0 whenever the atom occurs
   // min, max, if: the atom is one of these, and then these facts hold besides.
@@ -72,6 +72,8 @@ class ProofScope {
   // --- goals ---
   // Is form >= 0 everywhere in scope?
   bool prove(const Linear& goal);
+  // Is form 0 nowhere in scope: above, below, or never a multiple of what divides all its coefficients?
+  bool never_zero(const Linear& form);
   // Values of all indices in scope, each in its range, where the goal is negative; nullopt where there is a guard, or
   // where the goal's own corner can't be shown to be reached.
   using Witness = std::map<Atom, int64_t>;
@@ -112,6 +114,7 @@ class ProofScope {
   std::vector<AtomInfo::Alternative> branches(const NodePtr& select, const std::vector<Linear>& forms);
   void gather(const Linear& goal, std::vector<Linear>& facts) const;
   void learn(Linear fact, bool valid);
+  std::optional<int64_t> pinned(Atom atom) const;
 
   const Program& program_;
   const Binding& binding_;

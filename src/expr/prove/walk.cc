@@ -7,24 +7,31 @@ void ScopeWalk::walk_program() {
     auto outside = scope_.mark();
     enter(l.binders);
     walk(l.value);
-    scope_.restore(outside);
+    leave(outside);
   }
-  for (const Update& u : program_.updates) {
-    auto outside = scope_.mark();
-    enter(u.binders);
-    if (u.filter) {
-      walk(u.filter);
-      scope_.assume(u.filter, true);
-    }
-    const Tensor& t = program_.tensors[u.tensor];
-    for (size_t i = 0; i < u.subscripts.size(); ++i) {
-      walk(u.subscripts[i]);
-      subscript({u.subscripts[i], t.name, static_cast<int>(i), Linear::number(0), scope_.linear(t.shape[i]), true,
-                 !u.total && !u.add, false});
-    }
-    walk(u.value);
-    scope_.restore(outside);
+  for (const Update& u : program_.updates) walk_update(u);
+}
+
+void ScopeWalk::walk_update(const Update& u) {
+  auto outside = scope_.mark();
+  enter(u.binders);
+  if (u.filter) {
+    walk(u.filter);
+    scope_.assume(u.filter, true);
   }
+  const Tensor& t = program_.tensors[u.tensor];
+  for (size_t i = 0; i < u.subscripts.size(); ++i) {
+    walk(u.subscripts[i]);
+    subscript({u.subscripts[i], t.name, static_cast<int>(i), Linear::number(0), scope_.linear(t.shape[i]), true,
+               !u.total && !u.add, false});
+  }
+  walk(u.value);
+  leave(outside);
+}
+
+void ScopeWalk::leave(const ProofScope::Mark& mark) {
+  scope_.restore(mark);
+  left(mark);
 }
 
 void ScopeWalk::enter(const std::vector<Binder>& binders) {
@@ -45,10 +52,10 @@ void ScopeWalk::walk(const NodePtr& node) {
       auto outside = scope_.mark();
       scope_.assume(node->args[1], true);
       walk(node->args[0]);
-      scope_.restore(outside);
+      leave(outside);
       scope_.assume(node->args[1], false);
       walk(node->args[2]);
-      scope_.restore(outside);
+      leave(outside);
       return;
     }
     case Family::logic: {
@@ -56,17 +63,20 @@ void ScopeWalk::walk(const NodePtr& node) {
       auto outside = scope_.mark();
       scope_.assume(node->args[0], node->op == Op::kAnd);
       walk(node->args[1]);
-      scope_.restore(outside);
+      leave(outside);
       return;
     }
     case Family::reduction: {
       auto outside = scope_.mark();
       enter(node->binders);
       walk(node->args[0]);
-      scope_.restore(outside);
+      leave(outside);
       return;
     }
-    case Family::read: return read(node);
+    case Family::read:
+      for (const NodePtr& arg : node->args) walk(arg);
+      subscripts_of_read(node);
+      return read(node);
     case Family::within: {
       // A function's local, read inside its range only.
       for (size_t i : {1, 2, 3}) walk(node->args[i]);
@@ -76,7 +86,7 @@ void ScopeWalk::walk(const NodePtr& node) {
       scope_.assume(make_op(Op::kLe, {lo, at}, {}, Kind::kBool), true);
       scope_.assume(make_op(Op::kLt, {at, hi}, {}, Kind::kBool), true);
       walk(node->args[0]);
-      scope_.restore(outside);
+      leave(outside);
       return;
     }
     default:
@@ -84,8 +94,7 @@ void ScopeWalk::walk(const NodePtr& node) {
   }
 }
 
-void ScopeWalk::read(const NodePtr& node) {
-  for (const NodePtr& arg : node->args) walk(arg);
+void ScopeWalk::subscripts_of_read(const NodePtr& node) {
   if (node->op == Op::kRead) {
     const Tensor& t = program_.tensors[node->id];
     for (size_t i = 0; i < node->args.size(); ++i) {

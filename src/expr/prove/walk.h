@@ -1,5 +1,6 @@
 // A walk over a whole program that knows what holds at each place, and visits each subscript with the range it must
-// stay in. Branches are entered with their condition, reductions with their ranges, updates with their filter.
+// stay in, and each read. Branches are entered with their condition, reductions with their ranges, updates with their
+// filter.
 #pragma once
 
 #include "expr/prove/scope.h"
@@ -24,16 +25,21 @@ class ScopeWalk {
   void walk_program();
 
  protected:
-  virtual void subscript(const SubscriptPlace& place) = 0;
+  virtual void subscript(const SubscriptPlace&) {}
   virtual void entered(const Binder&) {}
+  virtual void read(const NodePtr&) {}           // of a tensor or local, after its subscripts
+  virtual void left(const ProofScope::Mark&) {}  // the scope is as it was at this mark again
+
+  void enter(const std::vector<Binder>& binders);
+  void walk_update(const Update& update);
+  void walk(const NodePtr& node);
+  void leave(const ProofScope::Mark& mark);
 
   const Program& program_;
   ProofScope scope_;
 
  private:
-  void enter(const std::vector<Binder>& binders);
-  void walk(const NodePtr& node);
-  void read(const NodePtr& node);
+  void subscripts_of_read(const NodePtr& node);
 };
 
 }  // namespace quern::expr

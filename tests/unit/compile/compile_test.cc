@@ -24,6 +24,12 @@ constexpr const char* kScale = "kernel scale(x: f32[N], s: f32 = 2) -> y: f32[N]
 constexpr const char* kSoftmax = "kernel soft(x: f32[M, N]) -> y: f32[M, N] {\n  y[m, n] = softmax[n](x[m, n])\n}\n";
 constexpr const char* kGather = "kernel gather(id: i32[N], table: f32[V]) -> y: f32[N] {\n  y[n] = table[id[n]]\n}\n";
 constexpr const char* kInout = "kernel bump(inout y: f32[N], x: f32[N]) {\n  y[i] += x[i]\n}\n";
+// Reads of what other instances don't write, and two updates that each read what the other one changes elsewhere.
+constexpr const char* kHalve =
+    "kernel halve(inout x: f32[2 * N]) {\n  for[i < N] x[2 * i] = (x[2 * i] + x[2 * i + 1]) / 2\n}\n";
+constexpr const char* kSwap =
+    "kernel swap(inout x: f32[2 * N], inout y: f32[2 * N]) {\n"
+    "  for[i < N] x[i] = y[i + N]\n  for[i < N] y[i] = x[i + N]\n}\n";
 
 backend::Options uncached(std::string vectors = "", std::string schedule = "") {
   backend::Options o;
@@ -43,6 +49,8 @@ std::vector<Case> cases() {
   out.push_back(make_case(kSoftmax, {{"M", 5}, {"N", 77}}));
   out.push_back(make_case(kGather, {{"N", 50}, {"V", 3}}));
   out.push_back(make_case(kInout, {{"N", 129}}));
+  out.push_back(make_case(kHalve, {{"N", 77}}));
+  out.push_back(make_case(kSwap, {{"N", 45}}));
   return out;
 }
 

@@ -347,6 +347,7 @@ Simulator::Value Simulator::read(const NodePtr& n) {
   ScalarType type = arguments_.type(t);
   out.wide = type == ScalarType::f64 || !random_;
   if (!inside) return out;
+  if (watching_ && program_.tensors[t].role == Role::kInout) reads_.push_back({0, t, at});
   if (program_.tensors[t].role == Role::kResult) {
     out.real = tensors_.real[t][static_cast<size_t>(at)];
     out.whole = tensors_.whole[t][static_cast<size_t>(at)];
@@ -410,32 +411,52 @@ Simulator::Value Simulator::within(const NodePtr& n) {
 
 // --- updates ---
 
-void Simulator::update(const Update& u) {
+// The element that an instance writes; -1 outside.
+int64_t Simulator::element(const Update& u) {
   auto t = static_cast<size_t>(u.tensor);
   const auto& shape = binding_.shapes[t];
-  loop(u.binders, 0, [&] {
-    if (u.filter && !eval(u.filter).truth) return;
-    bool inside = true;
-    int64_t at = 0;
-    for (size_t i = 0; i < u.subscripts.size(); ++i) {
-      int64_t s = eval(u.subscripts[i]).whole;
-      if (s < 0 || s >= shape[i]) {
-        inside = false;
-        note(u.subscripts[i], program_.tensors[t].name, i, true);
-      }
-      if (inside) at = at * shape[i] + s;
+  bool inside = true;
+  int64_t at = 0;
+  for (size_t i = 0; i < u.subscripts.size(); ++i) {
+    int64_t s = eval(u.subscripts[i]).whole;
+    if (s < 0 || s >= shape[i]) {
+      inside = false;
+      note(u.subscripts[i], program_.tensors[t].name, i, true);
     }
-    Value v = quern::kind(arguments_.type(t)) == Kind::kReal ? number(u.value) : eval(u.value);
-    if (!inside) return;
+    if (inside) at = at * shape[i] + s;
+  }
+  return inside ? at : -1;
+}
+
+void Simulator::update(const Update& u) {
+  auto t = static_cast<size_t>(u.tensor);
+  auto number_of = static_cast<size_t>(&u - program_.updates.data());
+  loop(u.binders, 0, [&] {
+    size_t read_before = reads_.size();
+    if (watching_) {
+      locals_.clear();
+      reductions_.clear();
+    }
+    bool holds = !u.filter || eval(u.filter).truth;
+    if (!holds && !watching_) return;
+    int64_t at = element(u);
+    Value v;
+    if (holds) v = quern::kind(arguments_.type(t)) == Kind::kReal ? number(u.value) : eval(u.value);
+    for (size_t r = read_before; r < reads_.size(); ++r) {
+      reads_[r].update = number_of;
+      reads_[r].own = reads_[r].tensor == t && reads_[r].element == at;
+    }
+    if (!holds || at < 0) return;
+    if (watching_) writes_.push_back({number_of, t, at});
     if (u.value->kind == Kind::kBool) v.whole = v.truth;
-    auto element = static_cast<size_t>(at);
+    auto place = static_cast<size_t>(at);
     if (u.add) {
       added_[t][at].push_back(v);
-      tensors_.whole[t][element] = wrap(static_cast<Wide>(tensors_.whole[t][element]) + v.whole);
+      tensors_.whole[t][place] = wrap(static_cast<Wide>(tensors_.whole[t][place]) + v.whole);
     } else {
       bool wide = v.wide || !random_ || v.literal;
-      tensors_.real[t][element] = as(v, wide);
-      tensors_.whole[t][element] = v.whole;
+      tensors_.real[t][place] = as(v, wide);
+      tensors_.whole[t][place] = v.whole;
     }
   });
 }

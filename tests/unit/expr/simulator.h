@@ -2,7 +2,8 @@
 // two laws. *Exactly*, it visits every subscript of every instance and notes which leave their range: what the prover
 // calls proved never may. As an *f32 implementation*, it takes every liberty that section 7 of the notation gives
 // (orders of sums, fused multiply and add, functions off by what the table says, operands rounded to 16 bits) by the
-// throw of dice: the result must lie within the interpreter's bound of the interpreter's value.
+// throw of dice: the result must lie within the interpreter's bound of the interpreter's value. Asked to, it notes
+// which elements of inout tensors each instance reads and writes.
 #pragma once
 
 #include <map>
@@ -45,6 +46,16 @@ class Simulator {
   const Instances& outside() const { return outside_; }
   // Later subscripts of a local where an earlier one was outside, so that nobody looked.
   const Instances& behind() const { return behind_; }
+  // What each instance reads of inout tensors (in its bounds: not noted) and writes of them, if asked before run().
+  struct Touch {
+    size_t update;
+    size_t tensor;
+    int64_t element;
+    bool own = false;  // read: it is the one that this instance writes, or would if its filter held
+  };
+  void watch() { watching_ = true; }
+  const std::vector<Touch>& reads() const { return reads_; }
+  const std::vector<Touch>& writes() const { return writes_; }
 
  private:
   struct Value {
@@ -81,6 +92,7 @@ class Simulator {
   int64_t& index(IndexId id) { return indices_[static_cast<size_t>(id)]; }
   void note(const NodePtr& subscript, Symbol tensor, size_t axis, bool write, bool behind = false);
   void update(const Update& u);
+  int64_t element(const Update& u);
   void finish(size_t tensor);
 
   const Program& program_;
@@ -96,6 +108,8 @@ class Simulator {
   std::unordered_map<const Node*, std::vector<IndexId>> free_;
   std::unordered_map<const Node*, bool> wide_;
   Instances outside_, behind_;
+  bool watching_ = false;
+  std::vector<Touch> reads_, writes_;
 };
 
 }  // namespace quern::expr::test
