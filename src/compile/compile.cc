@@ -39,7 +39,7 @@ Result<void> next(State& s, Result<tile::Program> program) {
 }
 
 Result<void> expand(State& s) {
-  auto graph = fuse::expand(s.request.program, s.request.binding, {.trust = s.request.options.trust});
+  auto graph = fuse::expand(s.request.program, s.request.binding, {.trust = s.request.options.trust, .lacks = s.machine.lacks});
   if (!graph) return fail(std::move(graph.error()));
   s.graph = *std::move(graph);
   return {};

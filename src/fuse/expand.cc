@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "expr/print.h"
+#include "fuse/all_pairs.h"
 #include "fuse/expand/expander.h"
 
 namespace quern::fuse {
@@ -150,6 +151,8 @@ void Expander::declare() {
 Result<Graph> Expander::run() {
   expr::Proofs proofs = prove(program_, binding_);
   if (has_error(proofs.errors)) return fail(std::move(proofs.errors));
+  if (Diagnostics long_ranges = all_pairs(program_, binding_); !long_ranges.empty())
+    return fail(std::move(long_ranges));
   for (const expr::SubscriptProof& p : proofs.subscripts) {
     std::string name = p.span.source ? p.tensor.str() : p.tensor.str() + p.text;
     auto [at, added] = proofs_.try_emplace({p.span.source, p.span.begin, p.span.end, name, p.axis, p.write}, p.proof);
@@ -207,6 +210,7 @@ Result<Graph> Expander::run() {
   }
   settle_roles();
   settle_roundings();
+  if (!lacking_.empty()) return fail(std::move(lacking_));
   if (too_many_axes_) return fail(diagnose(Code::N907, program_.span, {{"kernel", program_.name.str()}}));
   std::erase_if(graph_.definitions, [&](const Definition& d) { return none(d); });
   std::ranges::stable_sort(graph_.definitions, {}, &Definition::step);

@@ -8,14 +8,18 @@
 #include "expr/bind.h"
 #include "expr/program.h"
 #include "fuse/graph.h"
+#include "tile/machine.h"
 
 namespace quern::fuse {
 
 struct ExpandOptions {
-  bool trust = false;  // no checks of subscripts through data: the caller has seen to it
+  bool trust = false;                  // no checks of subscripts through data: the caller has seen to it
+  std::string device = "cpu";          // for messages
+  std::vector<tile::Lack> lacks = {};  // functions that it can't compute
 };
 
-// E306 where a subscript is outside for these sizes; N907 for kernels of more than 64 ranges.
+// E306 where a subscript is outside for these sizes; N902 where a function is among those that the device lacks, N903
+// where all pairs of a long range would be compared (fuse/all_pairs.h), N907 for kernels of more than 64 ranges.
 Result<Graph> expand(const expr::Program& program, const expr::Binding& binding, const ExpandOptions& options = {});
 
 }  // namespace quern::fuse

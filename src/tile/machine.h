@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/scalar_type.h"
+#include "tile/expression.h"
 
 namespace quern::tile {
 
@@ -17,6 +18,13 @@ struct DotRule {
   int64_t m = 1, n = 1, k = 1;  // register block: rows, columns (in lanes), elements of k taken together
   int64_t min_rows = 1;         // fewer rows are better done as a matrix times a vector
   double per_cycle = 1;         // multiply-adds a cycle and unit
+};
+
+// A function that the target has no code for in a type.
+struct Lack {
+  Op op = Op::kExp;
+  ScalarType type = ScalarType::f32;
+  bool operator==(const Lack&) const = default;
 };
 
 struct Machine {
@@ -31,6 +39,7 @@ struct Machine {
   double near_bytes_per_second = 1;  // one unit
   double far_bytes_per_second = 1;   // all units
   std::vector<DotRule> dots;
+  std::vector<Lack> lacks;  // N902 where a kernel needs one of these
 
   int64_t lanes(ScalarType type) const { return vector_bytes * 8 / row(type).bits; }
   const DotRule* dot(ScalarType operand, ScalarType result) const {

@@ -77,6 +77,14 @@ class Cpu(QuernCase):
         self.assertEqual(code, 3)
         self.assertIn("error N907: many has more than 64 different ranges\n", err)
 
+    def test_what_would_take_too_long(self):
+        """All pairs of a long range: not compiled, and not left to the interpreter unasked."""
+        self.write("rank.qn", "kernel place(x: f32[N]) -> y: i32[N] {\n  y[n] = rank[n](x[n])\n}\n")
+        for on in ("", " --on cpu"):
+            code, out, err = self.quern(*f"run rank.qn --dim N=300000{on}".split())
+            self.assertEqual((code, out), (3, ""))
+            self.assertIn("error N903: rank over 300000 entries compares all pairs\n", err)
+
     def test_cache(self):
         with tempfile.TemporaryDirectory(prefix="quern-cache-") as cache:
             env = {"QUERN_CACHE": cache + "/of/quern"}

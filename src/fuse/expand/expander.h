@@ -133,6 +133,7 @@ class Expander {
   bool reads_snapshot_ = false;
   bool too_many_axes_ = false;
   std::map<const tile::Expr*, std::optional<Rounding>> sums_;  // what each allows
+  Diagnostics lacking_;  // N902
 };
 
 }  // namespace quern::fuse

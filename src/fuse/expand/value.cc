@@ -1,4 +1,5 @@
 // Values: operations, branches, casts, reads of tensors and locals, with the guards and checks that they need.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -120,6 +121,12 @@ Expander::Value Expander::operation(const NodePtr& node, const Path& path) {
     return out;
   }
   out.e = make(op, std::move(args));
+  if (std::ranges::find(options_.lacks, tile::Lack{out.e->op, out.e->type}) != options_.lacks.end()) {
+    lacking_.push_back(diagnose(Code::N902, node->span,
+                                {{"f", std::string(row(*node).text)},
+                                 {"device", options_.device},
+                                 {"type", std::string(name(out.e->type))}}));
+  }
   return out;
 }
 

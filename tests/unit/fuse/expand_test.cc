@@ -8,6 +8,7 @@
 #include <unordered_set>
 
 #include "expr/bind.h"
+#include "fuse/all_pairs.h"
 #include "lang/load.h"
 
 namespace quern::fuse {
@@ -23,7 +24,9 @@ struct Kernel {
     EXPECT_TRUE(bound) << render(bound.error());
     binding = *std::move(bound);
   }
-  Result<Graph> expanded() const { return expand(*unit.kernels.front().program, binding); }
+  Result<Graph> expanded(const ExpandOptions& options = {}) const {
+    return expand(*unit.kernels.front().program, binding, options);
+  }
 
   lang::Unit unit;
   expr::Binding binding;
@@ -140,6 +143,48 @@ TEST(Expand, MoreThan64RangesAreTooMany) {
   ASSERT_FALSE(graph);
   ASSERT_EQ(graph.error().front().code, Code::N907);
   EXPECT_EQ(graph.error().front().message, "f has more than 64 different ranges");
+}
+
+// N902: a device's table of what it lacks.
+TEST(Expand, AFunctionThatTheDeviceLacks) {
+  Kernel k("kernel f(x: f32[N], w: f64[N]) -> y: f64[N] {\n  y[i] = erf(x[i]) + exp(x[i]) + erf(w[i]) + erf(0.5)\n}\n",
+           {{"N", 5}});
+  EXPECT_TRUE(k.expanded());
+  auto graph = k.expanded({.device = "cuda:0", .lacks = {{tile::Op::kErf, ScalarType::f64}}});
+  ASSERT_FALSE(graph);
+  EXPECT_EQ(render(graph.error()),
+            "error N902: erf isn't available on cuda:0 for f64\n"
+            "   --> test.qn:2:34\n"
+            "   |\n"
+            " 2 |   y[i] = erf(x[i]) + exp(x[i]) + erf(w[i]) + erf(0.5)\n"
+            "   |                                  ^^^^^^^^^\n"
+            "   = help: cast what it takes to another type\n");
+}
+
+// N903: known by its form, under whatever name.
+TEST(Expand, ComparingAllPairsOfALongRange) {
+  auto graph_at = [](const std::string& text, int64_t entries) { return Kernel(text, {{"N", entries}}).expanded(); };
+  std::string rank = "kernel f(x: T[N]) -> y: i32[N] {\n  t[n] = rank[n](2 * x[n])\n  y[n] = t[n]\n}\n";
+  EXPECT_TRUE(graph_at(rank, kMostPairs));
+  auto refused = graph_at(rank, kMostPairs + 1);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(render(refused.error()),
+            "error N903: rank over 262145 entries compares all pairs\n"
+            "   --> test.qn:2:3\n"
+            "   |\n"
+            " 2 |   t[n] = rank[n](2 * x[n])\n"
+            "   |   ^^^^^^^^^^^^^^^^^^^^^^^^\n"
+            "   = help: rank parts of up to 262144 entries, then the first ones of each part\n");
+  std::string own = "kernel f(x: T[N]) -> y: i32[N] {\n  y[n] = sum[j < N] (1 if x[n] < x[j] and n != j else 0)\n}\n";
+  refused = graph_at(own, 300'000);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().front().code, Code::N903);
+  // Not pairs of one range: against another tensor, and against one element.
+  for (const char* fine : {"sum[j < N] (1 if x[j] > z[n] else 0)", "sum[j < N] (1 if x[j] > x[0] else 0)",
+                           "sum[j < N] (1 if j < n else 0)"}) {
+    std::string text = "kernel f(x: T[N], z: T[N]) -> y: i32[N] {\n  y[n] = " + std::string(fine) + " + i32(z[n])\n}\n";
+    EXPECT_TRUE(graph_at(text, 300'000)) << fine;
+  }
 }
 
 }  // namespace
