@@ -317,6 +317,7 @@ ExprPtr Finisher::extremum_in(const ExprPtr& x) {
 
 ExprPtr Finisher::condition(const ExprPtr& c) {
   if (a_.class_of(c) == 0) return c;
+  if (auto raw = symbol_index(c, Symbols::kRaw)) return stored(*raw);
   if (c->op == Op::kEq) {
     // m == -inf, or |m| == inf, of a bounded exponent.
     for (size_t i : {0, 1}) {
