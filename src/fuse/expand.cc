@@ -129,7 +129,11 @@ Order order_of(const expr::Program& program) {
 }  // namespace
 
 Expander::Expander(const expr::Program& program, const expr::Binding& binding, const ExpandOptions& options)
-    : program_(program), binding_(binding), options_(options), ranges_(graph_.program, graph_.axes) {}
+    : program_(program),
+      binding_(binding),
+      options_(options),
+      ranges_(graph_.program, graph_.axes),
+      precisions_(program, binding) {}
 
 void Expander::declare() {
   graph_.program.name = program_.name;

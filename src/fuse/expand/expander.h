@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "expr/bind.h"
+#include "expr/precision.h"
 #include "expr/prove.h"
 #include "fuse/expand.h"
 #include "fuse/intern.h"
@@ -102,8 +103,8 @@ class Expander {
   tile::ExprPtr both(const tile::ExprPtr& a, const tile::ExprPtr& b);  // a and b; null is true
   tile::ExprPtr negated(const tile::ExprPtr& a);
   tile::ExprPtr chosen(const tile::ExprPtr& condition, tile::ExprPtr then, tile::ExprPtr otherwise);
-  tile::ExprPtr to(ScalarType type, const tile::ExprPtr& e);         // a number, in f32, f64 or i64
-  static ScalarType joined(const std::vector<tile::ExprPtr>& args);  // f64 if a real operand is, else f32
+  tile::ExprPtr to(ScalarType type, const tile::ExprPtr& e);  // a number, in f32, f64 or i64
+  ScalarType precision(const expr::NodePtr& node);            // in which a real is computed, or reals are compared
   bool literal(const tile::ExprPtr& e) const;
   int32_t site(Code code, Span span, std::string tensor, std::string subscript);
 
@@ -116,6 +117,7 @@ class Expander {
   Graph graph_;
   Interner intern_;
   tile::Ranges ranges_;
+  expr::Precisions precisions_;
   std::unordered_map<expr::IndexId, tile::ExprPtr> env_;
   std::map<std::vector<const void*>, Value> done_;
   std::unordered_map<const expr::Node*, std::vector<expr::IndexId>> free_;

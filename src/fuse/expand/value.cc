@@ -28,8 +28,9 @@ std::optional<tile::Op> same_operation(expr::Op op) {
     SAME(kFloorDiv)
     SAME(kMod)
     SAME(kNeg)
-    SAME(kBitOr) SAME(kBitXor) SAME(kBitAnd) SAME(kShl) SAME(kShr) SAME(kLt) SAME(kLe) SAME(kGt) SAME(kGe) SAME(kEq)
-        SAME(kNe) SAME(kNot) SAME(kAnd) SAME(kOr) SAME(kExp) SAME(kExp2) SAME(kLog) SAME(kLog2) SAME(kSqrt) SAME(kRsqrt)
+    SAME(kBitOr)
+    SAME(kBitXor) SAME(kBitAnd) SAME(kShl) SAME(kShr) SAME(kLt) SAME(kLe) SAME(kGt) SAME(kGe) SAME(kEq) SAME(kNe)
+        SAME(kNot) SAME(kAnd) SAME(kOr) SAME(kExp) SAME(kExp2) SAME(kLog) SAME(kLog2) SAME(kSqrt) SAME(kRsqrt)
             SAME(kSin) SAME(kCos) SAME(kTanh) SAME(kErf) SAME(kPow) SAME(kAbs) SAME(kFloor) SAME(kCeil) SAME(kRound)
                 SAME(kMaxOf) SAME(kMinOf) SAME(kRandomBits)
 #undef SAME
@@ -104,7 +105,7 @@ Expander::Value Expander::operation(const NodePtr& node, const Path& path) {
     for (const ExprPtr& a : args) real |= quern::kind(a->type) == Kind::kReal;
   }
   if (real) {
-    ScalarType type = joined(args);
+    ScalarType type = precision(node);
     for (ExprPtr& a : args) a = to(type, a);
   }
   tile::Op op = *same_operation(node->op);
@@ -134,7 +135,7 @@ Expander::Value Expander::select(const NodePtr& node, const Path& path) {
   Value c = value(node->args[1], path);
   if (c.e->op == tile::Op::kBoolean) {
     Value v = value(node->args[c.e->integer ? 0 : 2], path);
-    if (node->kind == Kind::kReal && quern::kind(v.e->type) == Kind::kInt) v.e = to(ScalarType::f32, v.e);
+    if (node->kind == Kind::kReal) v.e = to(precision(node), v.e);
     return v;
   }
   Value a = value(node->args[0], with(path, c.e));
@@ -142,7 +143,7 @@ Expander::Value Expander::select(const NodePtr& node, const Path& path) {
   Value out;
   out.needs = a.needs || b.needs || c.needs;
   if (node->kind == Kind::kReal) {
-    ScalarType type = joined({a.e, b.e});
+    ScalarType type = precision(node);
     a.e = to(type, a.e);
     b.e = to(type, b.e);
   }
@@ -441,16 +442,8 @@ ExprPtr Expander::to(ScalarType type, const ExprPtr& e) {
   return in(tile::cast(type, e));
 }
 
-ScalarType Expander::joined(const std::vector<ExprPtr>& args) {
-  for (const ExprPtr& a : args) {
-    bool number = tile::row(*a).family == tile::Family::literal;
-    if (!number && a->type == ScalarType::f64) return ScalarType::f64;
-  }
-  // Numbers alone take the precision of the widest of them.
-  for (const ExprPtr& a : args) {
-    if (a->op == tile::Op::kReal && a->type == ScalarType::f64) return ScalarType::f64;
-  }
-  return ScalarType::f32;
+ScalarType Expander::precision(const NodePtr& node) {
+  return precisions_.wide(node) ? ScalarType::f64 : ScalarType::f32;
 }
 
 int32_t Expander::site(Code code, Span span, std::string tensor, std::string subscript) {
