@@ -1,5 +1,6 @@
 #include "fuse/contract.h"
 
+#include <algorithm>
 #include <optional>
 #include <vector>
 
@@ -82,18 +83,18 @@ ExprPtr stored(const ExprPtr& e) {
   return exact ? from : e;
 }
 
-}  // namespace
+struct Sides {
+  ExprPtr side[2];
+  std::vector<Factor> hoisted;
+  bool negative = false;
+};
 
-ExprPtr contract(const ExprPtr& sum) {
-  if (sum->op != Op::kSum) return nullptr;
-  ExprPtr body = sum->args[0], mask;
-  if (body->op == Op::kSelect && is_zero(body->args[2])) {
-    mask = body->args[1];
-    body = body->args[0];
-  }
+std::optional<Sides> regrouped(const ExprPtr& sum, const ExprPtr& body) {
   Product all;
   flatten(body, false, all);
-  std::vector<Factor> hoisted, inside;
+  Sides out;
+  out.negative = all.negative;
+  std::vector<Factor> inside;
   AxisSet free;
   for (const Factor& f : all.factors) {
     bool changes = !(f.value->axes & sum->over).empty();
@@ -101,17 +102,12 @@ ExprPtr contract(const ExprPtr& sum) {
       inside.push_back(f);
       free |= f.value->axes - sum->over;
     } else {
-      hoisted.push_back(f);
-    }
-  }
-  if (quern::kind(sum->type) != Kind::kReal && !hoisted.empty()) {
-    // Integers wrap alike in any order: nothing to mind.
-    for (const Factor& f : hoisted) {
-      if (f.inverse) return nullptr;
+      if (f.inverse && quern::kind(sum->type) != Kind::kReal) return std::nullopt;
+      out.hoisted.push_back(f);
     }
   }
   auto pair = apart(inside, free);
-  if (!pair) return nullptr;
+  if (!pair) return std::nullopt;
   std::vector<Factor> operand[2];
   AxisSet axes[2];
   std::vector<Factor> rest;
@@ -129,19 +125,60 @@ ExprPtr contract(const ExprPtr& sum) {
     operand[k].push_back(f);
     axes[k] |= f.value->axes;
   }
-  ExprPtr side[2];
   for (int k : {0, 1}) {
-    if (operand[k].empty() || !axes[k].contains(sum->over)) return nullptr;
-    side[k] = product(operand[k]);
-    if (mask) {
-      if (!axes[k].contains(mask->axes)) return nullptr;
-      side[k] = tile::select(mask, side[k], tile::zero(side[k]->type));
-    }
-    side[k] = stored(side[k]);
+    if (operand[k].empty()) return std::nullopt;
+    out.side[k] = product(operand[k]);
   }
-  ExprPtr out = tile::dot(sum->type, sum->over, side[0], side[1]);
-  if (all.negative) out = tile::apply(Op::kNeg, {out});
-  return product(hoisted, out);
+  return out;
+}
+
+std::optional<Sides> as_written(const ExprPtr& sum, const ExprPtr& body) {
+  Sides out;
+  ExprPtr e = body;
+  for (; e->op == Op::kNeg; e = e->args[0]) out.negative = !out.negative;
+  if (e->op != Op::kMul) return std::nullopt;
+  AxisSet own[2];
+  for (int k : {0, 1}) own[k] = e->args[k]->axes - e->args[1 - k]->axes - sum->over;
+  if (own[0].empty() || own[1].empty()) return std::nullopt;
+  int first = own[0].list().front() < own[1].list().front() ? 0 : 1;
+  for (int k : {0, 1}) out.side[k] = e->args[k ^ first];
+  return out;
+}
+
+}  // namespace
+
+bool may_regroup(tile::Ranges& ranges, AxisSet over) {
+  constexpr int64_t kLeastTerms = 16;
+  int64_t terms = 1;
+  for (AxisId a : over.list()) {
+    tile::Bounds b = ranges.axis(a);
+    int64_t count = b.low && b.high ? std::max<int64_t>(*b.high - *b.low + 1, 0) : kLeastTerms;
+    terms = std::min(terms * std::min(count, kLeastTerms), kLeastTerms);
+  }
+  return terms >= kLeastTerms;
+}
+
+ExprPtr contract(const ExprPtr& sum, bool regroup) {
+  if (sum->op != Op::kSum) return nullptr;
+  ExprPtr body = sum->args[0], mask;
+  if (body->op == Op::kSelect && is_zero(body->args[2])) {
+    mask = body->args[1];
+    body = body->args[0];
+  }
+  // Integers wrap alike in any order: nothing to mind.
+  auto found = regroup || quern::kind(sum->type) != Kind::kReal ? regrouped(sum, body) : as_written(sum, body);
+  if (!found) return nullptr;
+  for (ExprPtr& side : found->side) {
+    if (!side->axes.contains(sum->over)) return nullptr;
+    if (mask) {
+      if (!side->axes.contains(mask->axes)) return nullptr;
+      side = tile::select(mask, side, tile::zero(side->type));
+    }
+    side = stored(side);
+  }
+  ExprPtr out = tile::dot(sum->type, sum->over, found->side[0], found->side[1]);
+  if (found->negative) out = tile::apply(Op::kNeg, {out});
+  return product(found->hoisted, out);
 }
 
 }  // namespace quern::fuse

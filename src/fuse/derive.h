@@ -104,6 +104,7 @@ struct Pass {
 struct Derivation {
   std::shared_ptr<algebra::Algebra> algebra;
   tile::AxisSet streamed;
+  bool regroups = true;  // their range is long enough that sums may take factors out
   std::vector<Pass> passes;
   // What replaces the outputs: over stored accumulators of the last pass and answers of earlier ones (reductions).
   std::vector<tile::ExprPtr> outputs;

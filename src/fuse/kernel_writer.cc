@@ -15,7 +15,7 @@ using tile::ExprPtr;
 using tile::Family;
 using tile::Op;
 
-KernelWriter::KernelWriter(Symbol name) {
+KernelWriter::KernelWriter(Symbol name, const Graph& graph) : graph_(graph), ranges_(graph.program, graph.axes) {
   kernel_.name = name;
   levels_.emplace_back();
 }
@@ -67,7 +67,7 @@ ExprPtr KernelWriter::emit(const ExprPtr& e) {
 
 ExprPtr KernelWriter::compute(const ExprPtr& e) {
   if (e->op == Op::kSum) {
-    if (ExprPtr product = contract(e)) return dots(product);
+    if (ExprPtr product = contract(e, may_regroup(ranges_, e->over))) return dots(product);
   }
   if (e->args.empty()) return e;
   std::vector<ExprPtr> args;
@@ -158,9 +158,9 @@ void KernelWriter::loop(const tile::Loop& l) {
 
 void KernelWriter::add(tile::Store store) { levels_.back().block.push_back({std::move(store)}); }
 
-tile::Kernel KernelWriter::finish(const std::vector<tile::Axis>& axes, const std::vector<tile::AxisId>& first) {
+tile::Kernel KernelWriter::finish(const std::vector<tile::AxisId>& first) {
   kernel_.body = std::move(levels_[0].block);
-  return with_own_axes(std::move(kernel_), axes, first);
+  return with_own_axes(std::move(kernel_), graph_.axes, first);
 }
 
 }  // namespace quern::fuse

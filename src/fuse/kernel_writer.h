@@ -5,12 +5,13 @@
 #include <unordered_map>
 
 #include "fuse/graph.h"
+#include "tile/range.h"
 
 namespace quern::fuse {
 
 class KernelWriter {
  public:
-  explicit KernelWriter(Symbol name);
+  KernelWriter(Symbol name, const Graph& graph);
 
   std::vector<tile::Name>& names() { return kernel_.names; }
   // Says that an expression will be emitted: what is met twice gets a name.
@@ -25,8 +26,8 @@ class KernelWriter {
   void emit(const tile::Block& block);
   void add(tile::Store store);
 
-  // The kernel with these axes, of which it keeps those that it uses.
-  tile::Kernel finish(const std::vector<tile::Axis>& axes, const std::vector<tile::AxisId>& first);
+  // The kernel with the axes of the graph that it uses, these first.
+  tile::Kernel finish(const std::vector<tile::AxisId>& first);
 
  private:
   struct Level {  // the kernel itself, or a loop that is open
@@ -41,6 +42,8 @@ class KernelWriter {
   int level_of(const tile::ExprPtr& e);
   void loop(const tile::Loop& loop);
 
+  const Graph& graph_;
+  tile::Ranges ranges_;
   tile::Kernel kernel_;
   std::vector<Level> levels_;
   std::vector<int> name_levels_;

@@ -59,7 +59,7 @@ class Lowering {
   }
 
   tile::Kernel kernel(const std::vector<const Definition*>& group, Symbol name) {
-    KernelWriter writer(name);
+    KernelWriter writer(name, graph_);
     std::vector<ExprPtr> values;
     for (const Definition* d : group) values.push_back(d->store.value);
     std::optional<Derivation> derivation = streamed(group, values);
@@ -92,8 +92,7 @@ class Lowering {
     }
     // Everything is read before anything is written.
     for (tile::Store& s : stores) writer.add(std::move(s));
-    std::vector<tile::AxisId> first = group.front()->axes;
-    return writer.finish(graph_.axes, first);
+    return writer.finish(group.front()->axes);
   }
 
   // Every instance adds, also along an axis that neither its value nor its place mentions.

@@ -428,7 +428,7 @@ class Combine {
       out = a_.select(a_.substitute(acc.guard, known_), out, number(0, acc.type));
     }
     ExprPtr sum = reduced(Op::kSum, d_.streamed, out);
-    ExprPtr dot = contract(sum);
+    ExprPtr dot = contract(sum, d_.regroups);
     return dot ? a_.take_as_is(dot) : sum;
   }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "fuse/contract.h"
 #include "fuse/derive.h"
 #include "fuse/derive/finish.h"
 #include "fuse/derive/print_term.h"
@@ -308,6 +309,8 @@ Result<Derivation> derive(const std::vector<ExprPtr>& outputs, AxisSet streamed,
   Derivation d;
   d.algebra = std::make_shared<Algebra>(streamed);
   d.streamed = streamed;
+  tile::Ranges ranges(*facts.program, *facts.axes);
+  d.regroups = may_regroup(ranges, streamed);
   d.rules = rules;
   std::vector<ExprPtr> taken;
   for (const ExprPtr& o : outputs) taken.push_back(d.algebra->take(o));
