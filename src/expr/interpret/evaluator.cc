@@ -223,13 +223,17 @@ int64_t Evaluator::whole_divide(const Step& s, int64_t a, int64_t b) {
 }
 
 Real Evaluator::real_arithmetic(const Step& s) {
-  Real a = number(*s.args[0]), b = number(*s.args[1]);
+  Real a = number(*s.args[0]), b = number(*s.args[1]), out;
   switch (s.op) {
     case Op::kAdd: return add(a, b, s.unit);
     case Op::kSub: return subtract(a, b, s.unit);
-    case Op::kMul: return multiply(a, b, s.unit);
-    default: return divide(a, b, s.unit);
+    case Op::kMul: out = multiply(a, b, s.unit); break;
+    default: out = divide(a, b, s.unit);
   }
+  // Weight 0 times an infinity or a NaN: an implementation may have left the element out.
+  bool absent = (a.v == 0 && s.args[0]->masks) || (b.v == 0 && s.op == Op::kMul && s.args[1]->masks);
+  if (std::isnan(out.v) && absent) out.e = kInfinity;
+  return out;
 }
 
 Int Evaluator::whole_arithmetic(const Step& s) {

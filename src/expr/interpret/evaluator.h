@@ -118,6 +118,7 @@ class Evaluator {
   Slot position(const Step& s, bool max);
   Slot quantifier(const Step& s, bool all);
   Real contracted(const SumParts& parts, double& largest);
+  bool takes_out_infinity(const SumParts& parts);
   static bool exact_operand(const SumParts& parts, std::span<const Real> factors, int k);
 
   const Plan& plan_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "expr/precision.h"
 #include "expr/print.h"
 #include "expr/prove/linear.h"
 #include "expr/substitute.h"
@@ -13,7 +14,8 @@ constexpr int kMaxEvaluationDepth = 3000;  // 8 MiB of stack hold three times as
 
 class Planner {
  public:
-  Planner(const Program& program, const Binding& binding) : program_(program), binding_(binding) {
+  Planner(const Program& program, const Binding& binding)
+      : program_(program), binding_(binding), precisions_(program, binding) {
     plan_.program = &program;
     plan_.binding = &binding;
   }
@@ -133,8 +135,9 @@ class Planner {
     fold(s);
     for (const Step* arg : s.args) s.depth = std::max(s.depth, arg->depth + 1);
     for (const Range& r : s.ranges) s.depth = std::max({s.depth, r.hi->depth + 1, r.lo ? r.lo->depth + 1 : 0});
-    precision(s, *node);
+    precision(s, node);
     s.nonnegative = nonnegative(s);
+    s.masks = masks(s);
     if (node->op == Op::kLocal) s.depth = std::max(s.depth, plan_.locals[node->id].depth + 1);
     Family family = row(*node).family;
     bool costly = family == Family::reduction;
@@ -144,7 +147,7 @@ class Planner {
       s.memo = plan_.memos++;
       for (IndexId id : free_indices(node)) s.free.push_back(id);
     }
-    if (node->op == Op::kSum && s.unit == kSingle) s.parts = sum_parts(node);
+    if (node->op == Op::kSum) s.parts = sum_parts(node);
     plan_.steps.push_back(std::move(s));
     return done_[node.get()] = &plan_.steps.back();
   }
@@ -193,37 +196,13 @@ class Planner {
   }
 
   // f64 where an operand is; a literal takes the precision of the operation it stands in.
-  void precision(Step& s, const Node& node) {
-    switch (row(node).family) {
-      case Family::read: {
-        if (node.op == Op::kLocal) {
-          const LocalPlan& l = plan_.locals[node.id];
-          s.unit = l.type ? (*l.type == ScalarType::f64 ? kDouble : kSingle) : l.value->unit;
-        } else {
-          s.type = binding_.type(program_.tensors[node.id].type);
-          s.unit = s.type == ScalarType::f64 ? kDouble : kSingle;
-        }
-        return;
-      }
-      case Family::cast:
-        s.type = binding_.type(node.type);
-        s.unit = s.type == ScalarType::f64 ? kDouble : kSingle;
-        if (s.unit == kDouble) widen(s);
-        return;
-      case Family::logic:
-      case Family::negation: return;
-      default: break;
-    }
-    bool compares = row(node).family == Family::compare;
-    if (s.kind != Kind::kReal && !compares) return;
-    bool wide = false;
-    for (size_t i = 0; i < s.args.size(); ++i) {
-      bool condition = s.op == Op::kSelect && i == 1;
-      wide |= !condition && s.args[i]->kind == Kind::kReal && s.args[i]->unit == kDouble;
-    }
-    if (!wide) return;
-    if (!compares) s.unit = kDouble;
-    widen(s);
+  void precision(Step& s, const NodePtr& node) {
+    Family family = row(*node).family;
+    if (node->op == Op::kRead) s.type = binding_.type(program_.tensors[node->id].type);
+    if (family == Family::cast) s.type = binding_.type(node->type);
+    if (!precisions_.wide(node)) return;
+    if (family != Family::compare) s.unit = kDouble;
+    if (family != Family::read) widen(s);
   }
 
   void widen(Step& s) {
@@ -270,13 +249,35 @@ class Planner {
     }
   }
 
-  // Only of sums for which the operands make a difference: rounded ones, factors that may be taken out, and products
-  // that may be flushed to 0.
+  // Weights of elements that the text leaves out: implementations take such an element as absent, whatever it holds
+  // (docs/derivation.md, guards).
+  bool masks(const Step& s) const {
+    auto any = [&](std::initializer_list<size_t> of) {
+      return std::ranges::any_of(of, [&](size_t i) { return i < s.args.size() && s.args[i]->masks; });
+    };
+    auto zero = [](const Step& a) {
+      return (a.op == Op::kInteger && a.integer == 0) || (a.op == Op::kReal && a.real == 0);
+    };
+    if (s.kind != Kind::kReal) return false;
+    switch (s.family) {
+      case Family::select: return zero(*s.args[0]) || zero(*s.args[2]) || any({0, 2});
+      case Family::function: return s.op == Op::kExp || s.op == Op::kExp2;
+      case Family::arithmetic: return s.op == Op::kDiv ? any({0}) : s.op == Op::kMul && any({0, 1});
+      case Family::negate:
+      case Family::cast:
+      case Family::within: return any({0});
+      case Family::read: return s.op == Op::kLocal && plan_.locals[static_cast<size_t>(s.target)].value->masks;
+      default: return false;
+    }
+  }
+
+  // Only of sums for which the operands make a difference: rounded or flushed ones, and those whose factors may be
+  // grouped anew.
   const SumParts* sum_parts(const NodePtr& node) {
     auto c = contraction(program_, binding_, node);
     if (!c) return nullptr;
-    bool hoists = std::ranges::any_of(c->factors, &Contraction::Factor::hoisted);
-    if (!c->rounds_to && !hoists && !c->flushes) return nullptr;
+    bool regrouped = c->factors.size() > 2 || c->factors[0].hoisted || c->factors[1].hoisted;
+    if (!c->rounds_to && !c->flushes && !regrouped) return nullptr;
     SumParts parts;
     parts.flushes = c->flushes;
     if (c->rounds_to) {
@@ -303,6 +304,7 @@ class Planner {
 
   const Program& program_;
   const Binding& binding_;
+  Precisions precisions_;
   Plan plan_;
   std::unordered_map<const Node*, const Step*> done_;
   Diagnostics errors_;

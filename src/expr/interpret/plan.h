@@ -50,6 +50,7 @@ struct Step {
   double unit = kSingle;     // roundoff of the precision this is done in
   ScalarType type{};         // of a cast; of what is read
   bool nonnegative = false;  // a real that no rounding makes negative (or it is NaN)
+  bool masks = false;        // where it is 0, what it is multiplied with may be absent: a mask or exp(-inf)
   bool remembered = false;   // the last value is kept for the slots in `free`
   int memo = -1;
   int target = -1;                 // slot, tensor or local

@@ -88,9 +88,10 @@ Evaluator::Slot Evaluator::reduce(const Step& s) {
 Real Evaluator::contracted(const SumParts& parts, double& largest) {
   size_t first = factors_.size();  // a factor may hold a contraction of its own
   double above[2] = {1, 1}, magnitude[2] = {1, 1}, inside[2] = {1, 1}, taken[2] = {1, 1}, below = 1;
-  bool hoists[2] = {false, false};
+  bool hoists[2] = {false, false}, absent = false;
   for (const SumParts::Factor& f : parts.factors) {
     Real y = number(*f.value);
+    absent |= y.v == 0 && !f.inverse && f.value->masks;
     factors_.push_back(y);
     double high = std::fabs(y.v) + y.e, low = std::max(0.0, std::fabs(y.v) - y.e);
     if (f.inverse) high = 1 / std::exchange(low, 1 / high);
@@ -119,7 +120,10 @@ Real Evaluator::contracted(const SumParts& parts, double& largest) {
   Real out = terms_.back();
   bool exact[2] = {!hoists[0] && exact_operand(parts, factors, 0), !hoists[1] && exact_operand(parts, factors, 1)};
   factors_.resize(first);
-  if (!std::isfinite(out.v)) return out;
+  if (!std::isfinite(out.v)) {
+    if (std::isnan(out.v) && absent) out.e = kInfinity;
+    return out;
+  }
   largest = above[0] * above[1];
   if (below < kLeastNormal) out.e += static_cast<double>(parts.factors.size()) * kHalfLeast * largest;
   for (int k : {0, 1}) {
@@ -136,6 +140,15 @@ Real Evaluator::contracted(const SumParts& parts, double& largest) {
   }
   if (std::isnan(out.e)) out.e = kInfinity;
   return out;
+}
+
+// An infinity that is taken out multiplies the sum, not its terms.
+bool Evaluator::takes_out_infinity(const SumParts& parts) {
+  return std::ranges::any_of(parts.factors, [&](const SumParts::Factor& f) {
+    if (!f.hoisted) return false;
+    Real y = number(*f.value);
+    return f.inverse ? zero_possible(y) : std::isinf(y.v);
+  });
 }
 
 // Whole numbers, products of powers of two: what the 16-bit type holds is not changed.
@@ -167,9 +180,9 @@ Evaluator::Slot Evaluator::sum(const Step& s) {
   Total total;
   const SumParts* parts = memory_.bounds ? s.parts : nullptr;
   bool sure = loop(s, 0, [&] {
-    if (!parts) return total.take(number(body));
     double largest = 0;
-    Real x = contracted(*parts, largest);
+    Real x = parts && s.unit == kSingle ? contracted(*parts, largest) : number(body);
+    if (parts && !std::isfinite(x.v) && takes_out_infinity(*parts)) x.e = kInfinity;
     total.take(x);
     total.allow(largest);
   });

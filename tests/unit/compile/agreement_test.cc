@@ -1,0 +1,92 @@
+// Faults that random programs found (tests/run/agreement.cc), each as the smallest kernel that shows it.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "case.h"
+
+namespace quern::compile {
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+// Every element of the tensor, from its place.
+template <class F>
+void set(Case& c, std::string_view tensor, const F& value) {
+  for (size_t t = 0; t < c.program->tensors.size(); ++t) {
+    if (c.program->tensors[t].name.str() != tensor) continue;
+    ScalarType type = c.binding.type(c.program->tensors[t].type);
+    int64_t count = 1;
+    for (int64_t size : c.binding.shapes[t]) count *= size;
+    for (int64_t i = 0; i < count; ++i) {
+      double v = value(i);
+      uint64_t bits = kind(type) == Kind::kReal ? encode_real(type, v) : encode_int(type, static_cast<int64_t>(v));
+      store_bits(type, c.inputs[t].data(), i, bits);
+    }
+  }
+}
+
+// What is wrong with compiled code, scalar or for vectors; empty if nothing.
+std::string wrong(const Case& c) {
+  expr::Interpreted want = truth(c);
+  for (const char* vectors : {"sse2", "avx2"}) {
+    for (const char* schedule : {"", "plain"}) {
+      backend::Options o;
+      o.vectors = vectors;
+      o.schedule = schedule;
+      o.cache = false;
+      o.verify = true;
+      auto code = compile({*c.program, c.binding, o});
+      if (!code) return render(code.error());
+      auto got = computed(c, *code);
+      if (!got) return render(got.error());
+      if (std::string d = difference(c, want, *got); !d.empty()) return d + " (" + vectors + " " + schedule + ")";
+    }
+  }
+  return {};
+}
+
+double bound_of(const Case& c, int64_t element) { return truth(c).outputs[0].bound[static_cast<size_t>(element)]; }
+
+TEST(Agreement, ABooleanOfAStreamedRangeMayDecide) {
+  Case c = make_case(
+      "kernel k(q: f32[M, D], k: f32[N, D], v: f32[N, E]) -> o: f32[M, E] {\n"
+      "  s[m, n] = sum[d] q[m, d] * k[n, d]\n"
+      "  p[m, n] = softmax[n](s[m, n])\n"
+      "  o[m, e] = (sum[n] p[m, n] * v[n, e]) if any[n] (s[m, n] > 3) else 0\n}\n",
+      {{"M", 9}, {"N", 20}, {"D", 5}, {"E", 3}});
+  EXPECT_EQ(wrong(c), "");
+}
+
+TEST(Agreement, ABranchThatNoSizeTakesDecidesThePrecisionToo) {
+  Case c = make_case("kernel k(x: f64[N], w: f32[N]) -> y: f64[N] {\n  y[i] = exp(x[i] if N > 100 else w[i])\n}\n",
+                     {{"N", 9}});
+  EXPECT_LT(bound_of(c, 0), 1e-12);
+  EXPECT_EQ(wrong(c), "");
+}
+
+constexpr const char* kScaled =
+    "kernel k(a: f32[M, K], b: f32[K, N], c: f32[M]) -> y: f32[M, N] {\n"
+    "  y[m, n] = sum[k] (c[m] * a[m, k]) * b[k, n] * c[m]\n}\n";
+
+TEST(Agreement, FactorsOfAShortSumStayWhereTheyAreWritten) {
+  Case c = make_case(kScaled, {{"M", 9}, {"K", 15}, {"N", 10}});
+  for (const char* large : {"a", "b"}) set(c, large, [](int64_t i) { return (i % 3 - 1) * 1e30; });
+  set(c, "c", [](int64_t) { return 1e-30; });
+  EXPECT_LT(bound_of(c, 0), 1.0);
+  EXPECT_EQ(wrong(c), "");
+}
+
+TEST(Agreement, OfALongOneTheyMayBeTakenOut) {
+  Case c = make_case(kScaled, {{"M", 9}, {"K", 16}, {"N", 10}});
+  set(c, "a", [](int64_t i) { return static_cast<double>(i % 2) - 0.5; });
+  set(c, "c", [](int64_t i) { return i == 3 ? kInf : 1.0; });
+  // Written, the terms of row 3 are infinities of either sign; taken out, there is one.
+  EXPECT_EQ(bound_of(c, 3 * 10), kInf);
+  EXPECT_LT(bound_of(c, 2 * 10), 1e-4);
+  EXPECT_EQ(wrong(c), "");
+}
+
+}  // namespace
+}  // namespace quern::compile
