@@ -41,6 +41,7 @@ bool walk_reductions(Kernel& kernel, AxisId axis, int64_t size) {
     };
     if (!let) {
       if (mentioned.has(axis) || uses(inside)) return false;
+      reduced.merge(names_defined({s}));
       after.push_back(s);
       continue;
     }
@@ -70,7 +71,7 @@ bool walk_reductions(Kernel& kernel, AxisId axis, int64_t size) {
     ExprPtr init, next;
     if (row(e).family == Family::dot) {
       init = e.args.size() == 3 ? e.args[2] : zero(e.type);
-      next = dot(e.type, e.over, e.args[0], e.args[1], sum);
+      next = dot(e.type, e.over, e.args[0], e.args[1], sum, e.op);
     } else {
       init = identity(e.op, e.type);
       next = apply(combining(e.op), {sum, let->value});
