@@ -205,7 +205,21 @@ ExprPtr Finisher::value(const Scaled& s) {
     });
     if (!bounded) surviving.insert(g);
   }
-  return a_.mul(s.m, a_.exp(e));
+  return times(s.m, a_.exp(e));
+}
+
+// m * factor, where m is guarded inside of its guard: what is 0 there stays 0, whatever the factor.
+ExprPtr Finisher::times(const ExprPtr& m, const ExprPtr& factor) {
+  std::function<bool(const ExprPtr&)> guarded = [&](const ExprPtr& e) {
+    if (e->op == Op::kSelect) return is_number(e->args[0], 0) || is_number(e->args[2], 0);
+    if (e->op == Op::kMul) return guarded(e->args[0]) || guarded(e->args[1]);
+    return (e->op == Op::kDiv || e->op == Op::kNeg) && guarded(e->args[0]);
+  };
+  if (!guarded(m)) return a_.mul(m, factor);
+  std::vector<ExprPtr> args = m->args;
+  size_t inner = m->op == Op::kSelect ? (is_number(m->args[0], 0) ? 2 : 0) : guarded(args[0]) ? 0 : 1;
+  args[inner] = times(args[inner], factor);
+  return a_.rebuild(m, args, nullptr);
 }
 
 ExprPtr Finisher::plain(const ExprPtr& e) { return value(scaled(e)); }
@@ -266,7 +280,7 @@ Finisher::Scaled Finisher::sum(const Scaled& x, Scaled b, bool minus, ScalarType
   // They join at the larger exponent.
   ExprPtr ea = a_.expression(a.e, type), eb = a_.expression(b.e, type);
   ExprPtr top = a_.apply(Op::kMaxOf, {ea, eb});
-  ExprPtr ma = a_.mul(a.m, a_.exp(a_.sub(ea, top))), mb = a_.mul(b.m, a_.exp(a_.sub(eb, top)));
+  ExprPtr ma = times(a.m, a_.exp(a_.sub(ea, top))), mb = times(b.m, a_.exp(a_.sub(eb, top)));
   return {minus ? a_.sub(ma, mb) : a_.add(ma, mb), a_.poly(top)};
 }
 

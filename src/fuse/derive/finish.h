@@ -35,6 +35,7 @@ class Finisher {
   Scaled choice(const ExprPtr& e);
   Scaled exponential(const ExprPtr& argument);
   ExprPtr value(const Scaled& s);
+  ExprPtr times(const ExprPtr& m, const ExprPtr& factor);
   ExprPtr condition(const ExprPtr& c);
   ExprPtr extremum_in(const ExprPtr& x);
   void open_exponent(Scaled& s);
