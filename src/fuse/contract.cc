@@ -145,6 +145,18 @@ std::optional<Sides> as_written(const ExprPtr& sum, const ExprPtr& body) {
   return out;
 }
 
+// The operand that holds the weight becomes the first, and is 0 where the weight is.
+void weights_first(Sides& sides, const ExprPtr& weight) {
+  Product second;
+  flatten(sides.side[1], false, second);
+  bool swap = std::ranges::any_of(second.factors, [&](const Factor& f) { return f.value == weight; });
+  if (swap) std::swap(sides.side[0], sides.side[1]);
+  ExprPtr& first = sides.side[0];
+  if (first == weight) return;
+  ExprPtr some = tile::apply(Op::kNe, {weight, tile::zero(weight->type)});
+  first = tile::select(some, first, tile::zero(first->type));
+}
+
 }  // namespace
 
 bool may_regroup(tile::Ranges& ranges, AxisSet over) {
@@ -158,7 +170,7 @@ bool may_regroup(tile::Ranges& ranges, AxisSet over) {
   return terms >= kLeastTerms;
 }
 
-ExprPtr contract(const ExprPtr& sum, bool regroup) {
+ExprPtr contract(const ExprPtr& sum, bool regroup, const ExprPtr& weight) {
   if (sum->op != Op::kSum) return nullptr;
   ExprPtr body = sum->args[0], mask;
   if (body->op == Op::kSelect && is_zero(body->args[2])) {
@@ -176,7 +188,9 @@ ExprPtr contract(const ExprPtr& sum, bool regroup) {
     }
     side = stored(side);
   }
-  ExprPtr out = tile::dot(sum->type, sum->over, found->side[0], found->side[1]);
+  if (weight) weights_first(*found, weight);
+  Op op = weight ? Op::kWeigh : Op::kDot;
+  ExprPtr out = tile::dot(sum->type, sum->over, found->side[0], found->side[1], nullptr, op);
   if (found->negative) out = tile::apply(Op::kNeg, {out});
   return product(found->hoisted, out);
 }

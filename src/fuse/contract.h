@@ -12,7 +12,7 @@ bool may_regroup(tile::Ranges& ranges, tile::AxisSet over);
 // The sum as a dot of two operands, with the factors that don't change over it taken out: sum[d](q * k / c) is
 // dot[d](q, k) / c. Null if the body is no product, or no two free axes are apart: then it stays a plain sum. An
 // element that is masked out of the range is absent, so both operands must be able to hold the mask. Without `regroup`
-// only a product of two operands as they are written.
-tile::ExprPtr contract(const tile::ExprPtr& sum, bool regroup);
+// only a product of two operands as they are written. Elements whose `weight`, a factor of the body, is 0 are absent.
+tile::ExprPtr contract(const tile::ExprPtr& sum, bool regroup, const tile::ExprPtr& weight = nullptr);
 
 }  // namespace quern::fuse

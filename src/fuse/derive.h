@@ -72,7 +72,7 @@ struct Accumulator {
   tile::ExprPtr exponent;                        // h; null: none
   double k = 1;
   int gauge = -1;
-  bool masked = false;   // h is -inf outside the guard
+  bool masked = false;   // elements may be left out, by the guard or by an h that is -inf there
   bool careful = false;  // an element of weight 0 may have an infinite factor and is skipped
   std::vector<Difference> differences;
   // (y / a)^power besides, a the running maximum of |y|: squares that neither overflow nor vanish.

@@ -78,7 +78,7 @@ ExprPtr KernelWriter::compute(const ExprPtr& e) {
 // A contraction with what was taken out of it around it: these operators are new, the other arguments the graph's.
 ExprPtr KernelWriter::dots(const ExprPtr& e) {
   std::vector<ExprPtr> args;
-  if (e->op == Op::kDot) {
+  if (tile::row(*e).family == Family::dot) {
     for (const ExprPtr& a : e->args) args.push_back(emit(a));
     return named(tile::with_args(*e, std::move(args), nullptr));
   }

@@ -31,7 +31,7 @@ class Rounder {
  private:
   // Dots stand by themselves at this stage.
   ExprPtr rounded(const ExprPtr& e) {
-    if (e->op != Op::kDot) return e;
+    if (tile::row(*e).family != tile::Family::dot) return e;
     for (size_t k : {0, 1}) {
       const ExprPtr &computed = e->args[k], &plain = e->args[1 - k];
       if (plain->op != Op::kLoad || computed->type != ScalarType::f32 || !is_computed(computed)) continue;
@@ -69,7 +69,8 @@ class Rounder {
       auto at = values_.find(e->id);
       return at == values_.end() || moves(at->second);  // what is carried, too
     }
-    if (tile::row(*e).family == tile::Family::reduce || e->op == Op::kDot || e->op == Op::kLoad) return false;
+    tile::Family family = tile::row(*e).family;
+    if (family == tile::Family::reduce || family == tile::Family::dot || family == tile::Family::load) return false;
     for (const ExprPtr& a : e->args) {
       if (moves(a)) return true;
     }

@@ -117,8 +117,8 @@ ExprPtr reduce(Op op, AxisSet over, ExprPtr body) {
   return made(std::move(e));
 }
 
-ExprPtr dot(ScalarType type, AxisSet over, ExprPtr a, ExprPtr b, ExprPtr acc) {
-  Expr e{.op = Op::kDot, .type = type, .over = over, .args = {std::move(a), std::move(b)}};
+ExprPtr dot(ScalarType type, AxisSet over, ExprPtr a, ExprPtr b, ExprPtr acc, Op op) {
+  Expr e{.op = op, .type = type, .over = over, .args = {std::move(a), std::move(b)}};
   AxisSet operands = axes_of(e.args) - over;
   if (acc) e.args.push_back(acc);
   e.axes = acc ? operands | acc->axes : operands;
@@ -139,7 +139,7 @@ ExprPtr with_args(const Expr& old, std::vector<ExprPtr> args, ExprPtr guard) {
   Expr e = old;
   e.args = std::move(args);
   e.guard = std::move(guard);
-  if (e.op == Op::kDot) {
+  if (row(e).family == Family::dot) {
     ExprPtr d = dot(e.type, e.over, e.args[0], e.args[1], e.args.size() == 3 ? e.args[2] : nullptr);
     e.axes = d->axes;
   } else {

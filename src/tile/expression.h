@@ -134,7 +134,7 @@ ExprPtr load(int32_t parameter, ScalarType type, std::vector<ExprPtr> subscripts
 ExprPtr cast(ScalarType type, ExprPtr value);  // the value itself if it has that type
 ExprPtr apply(Op op, std::vector<ExprPtr> args);
 ExprPtr reduce(Op op, AxisSet over, ExprPtr body);
-ExprPtr dot(ScalarType type, AxisSet over, ExprPtr a, ExprPtr b, ExprPtr acc = nullptr);
+ExprPtr dot(ScalarType type, AxisSet over, ExprPtr a, ExprPtr b, ExprPtr acc = nullptr, Op op = Op::kDot);
 ExprPtr select(ExprPtr condition, ExprPtr then, ExprPtr otherwise);
 ExprPtr check(ExprPtr condition, ExprPtr value, ExprPtr when, int32_t site);
 // A copy with other arguments (and guard); type and axes are computed anew.

@@ -243,7 +243,7 @@ ExprPtr Parser::called(const OpRow& called, bool nan_ignored) {
   if (r->family == Family::fill) {
     out = fill(over, args[0]);
   } else if (r->family == Family::dot) {
-    out = dot(type, over, args[0], args[1], args.size() == 3 ? args[2] : nullptr);
+    out = dot(type, over, args[0], args[1], args.size() == 3 ? args[2] : nullptr, r->op);
   } else if (r->family == Family::reduce) {
     out = reduce(r->op, over, args[0]);
   } else if (r->family == Family::check) {

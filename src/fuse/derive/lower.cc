@@ -414,9 +414,9 @@ class Combine {
     std::vector<ExprPtr> all = factors(acc);
     ExprPtr rest = nullptr;
     for (const ExprPtr& w : all) rest = rest ? a_.mul(rest, w) : w;
-    ExprPtr out = rest ? rest : number(1, acc.type);
+    ExprPtr out = rest ? rest : number(1, acc.type), p = nullptr;
     if (acc.gauge >= 0) {
-      ExprPtr p = weight(acc);
+      p = weight(acc);
       if (rest && acc.careful) {
         ExprPtr lowest = number(-INFINITY, acc.exponent->type);
         ExprPtr some =
@@ -428,8 +428,11 @@ class Combine {
       out = a_.select(a_.substitute(acc.guard, known_), out, number(0, acc.type));
     }
     ExprPtr sum = reduced(Op::kSum, d_.streamed, out);
-    ExprPtr dot = contract(sum, d_.regroups);
-    return dot ? a_.take_as_is(dot) : sum;
+    bool absent = acc.masked && rest;
+    if (ExprPtr dot = contract(sum, d_.regroups, absent ? p : nullptr)) return a_.take_as_is(dot);
+    if (!absent) return sum;
+    ExprPtr some = a_.apply(Op::kNe, {p, number(0, acc.type)});
+    return reduced(Op::kSum, d_.streamed, a_.select(some, out, number(0, acc.type)));
   }
 
   const Derivation& d_;

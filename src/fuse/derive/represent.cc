@@ -418,6 +418,7 @@ Tried<ExprPtr> Representer::value(const Term& t, const ExprPtr& reduction, const
       base.k = h.k;
       base.gauge = h.gauge;
       for (const ExprPtr& g : h.mask) std::erase(e.guards, g);
+      base.masked = !h.mask.empty() || !e.guards.empty();
       if (h.rest) c = a_.mul(c, a_.exp(h.rest));
       for (const Monomial& m : a_.poly(h.clean)) {
         for (const ExprPtr& f : m.factors) {

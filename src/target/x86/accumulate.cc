@@ -1,4 +1,6 @@
 // Reductions inside of strips: identities, what one position adds, and how chains and lanes are joined in the end.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "target/x86/emitter.h"
@@ -12,7 +14,7 @@ using tile::Op;
 
 Value Emitter::identity(const Expr& e, Type type) {
   if (is_real(type)) {
-    return e.op == Op::kDot ? real_constant(type, 0) : real_constant(type, tile::identity(e.op, ScalarType::f64)->real);
+    return real_constant(type, tile::identity(e.op, ScalarType::f64)->real);
   }
   if (e.op == Op::kMax || e.op == Op::kMin) {
     bool narrow = type.base == Base::i32;
@@ -39,6 +41,55 @@ Value Emitter::combine(Op op, bool nan_ignored, const Value& a, const Value& b) 
       return nan_ignored ? out : w_.select(w_.compare("uno", a, a), a, out);
     }
     default: return w_.binary(real ? "fadd" : "add", a, b);
+  }
+}
+
+// Weights of 0 are rare company of infinities: products are taken plainly, and where a sum came out as a NaN, once more
+// without the elements of weight 0. Strips that store something run once, the careful way.
+void Emitter::weighed_strips(size_t first) {
+  bool stores = std::ranges::any_of(
+      strip_statements_, [](const tile::Statement* s) { return std::holds_alternative<tile::Store>(s->is); });
+  if (stores) {
+    only_present_ = true;
+    strips(first);
+    only_present_ = false;
+    return;
+  }
+  std::vector<std::vector<Value>> start;
+  for (const Accumulator& a : accumulators_) start.push_back(a.values);
+  strips(first);
+  std::vector<Value> plain;
+  std::map<int, Value> nan;  // by lanes
+  for (const Accumulator& a : accumulators_) {
+    plain.insert(plain.end(), a.values.begin(), a.values.end());
+    if (a.reduction->op != Op::kWeigh) continue;
+    for (const Value& v : a.values) {
+      Value is = w_.compare("uno", v, v);
+      auto [known, first_one] = nan.emplace(v.type.lanes, is);
+      if (!first_one) known->second = w_.binary("or", known->second, is);
+    }
+  }
+  Value some = constant({Base::i1, 0}, 0);
+  for (const auto& [lanes, is] : nan) {
+    Value any =
+        lanes == 0 ? is : w_.call(fmt::format("llvm.vector.reduce.or.{}", suffix(is.type)), {Base::i1, 0}, {is});
+    some = w_.binary("or", some, any);
+  }
+  Writer::Branch again = w_.open_if(some, true);
+  for (size_t i = 0; i < start.size(); ++i) accumulators_[i].values = start[i];
+  strip_statements_.clear();
+  known_.emplace_back();
+  only_present_ = true;
+  strips(first);
+  only_present_ = false;
+  known_.pop_back();
+  std::vector<Value> careful;
+  for (const Accumulator& a : accumulators_) careful.insert(careful.end(), a.values.begin(), a.values.end());
+  w_.open_else(again, careful);
+  std::vector<Value> after = w_.close_if(again, plain);
+  size_t i = 0;
+  for (Accumulator& a : accumulators_) {
+    for (Value& v : a.values) v = after[i++];
   }
 }
 
@@ -81,7 +132,7 @@ void Emitter::accumulate(Accumulator& a, size_t index) {
   const Expr& body = *e.args[0];
   Value out;
   bool product = e.op == Op::kSum && body.op == Op::kMul;
-  if (e.op == Op::kDot || product) {
+  if (row(e).family == tile::Family::dot || product) {
     auto operand = [&](const ExprPtr& x) {
       Value v = value(x);
       if (e.type != ScalarType::i64) v = convert(w_, cpu_, v, x->type, e.type);
@@ -100,6 +151,9 @@ void Emitter::accumulate(Accumulator& a, size_t index) {
     } else {
       out = w_.binary("fadd", into, w_.binary("fmul", x, y));
     }
+    if (only_present_ && e.op == Op::kWeigh) {
+      out = w_.select(w_.compare("oeq", x, real_constant(x.type, 0)), into, out);
+    }
   } else {
     Value x = value(e.args[0]);
     if (!is_real(into.type) && into.type.base != Base::i1) x = as_integer(w_, x, into.type.base);
@@ -113,7 +167,7 @@ void Emitter::accumulate(Accumulator& a, size_t index) {
 
 void Emitter::finish(Accumulator& a) {
   const Expr& e = *a.reduction;
-  Op op = e.op == Op::kDot ? Op::kSum : e.op;
+  Op op = row(e).family == tile::Family::dot ? Op::kSum : e.op;
   for (size_t p = 0; p < a.positions.size(); ++p) {
     auto part = a.values.begin() + static_cast<std::ptrdiff_t>(p * static_cast<size_t>(a.parts));
     Value v = part[0];

@@ -26,7 +26,7 @@ struct Packed {
 };
 
 Packed packed(const jit::CpuTarget& cpu, const Expr& e, const Type& into) {
-  if (e.op != Op::kDot || into.lanes != 16) return {};
+  if (row(e).family != tile::Family::dot || into.lanes != 16) return {};
   ScalarType x = e.args[0]->type, y = e.args[1]->type;
   if (cpu.bf16_dot && into.base == Base::f32 && x == ScalarType::bf16 && y == ScalarType::bf16) {
     return {2, "llvm.x86.avx512bf16.dpbf16ps.512", "<32 x bfloat>"};
@@ -51,7 +51,7 @@ void Emitter::find_multiplied() {
   };
   auto uses_in = [&](const ExprPtr& root, bool packed) {
     tile::each_part(root, [&](const ExprPtr& e) {
-      bool product = packed && e->op == Op::kDot && e->args[0]->type == ScalarType::bf16 &&
+      bool product = packed && row(*e).family == tile::Family::dot && e->args[0]->type == ScalarType::bf16 &&
                      e->args[1]->type == ScalarType::bf16;
       for (size_t i = 0; i < e->args.size(); ++i) use(e->args[i], product && i < 2);
       use(e->guard, false);
@@ -110,6 +110,7 @@ std::optional<Value> Emitter::narrowed(const Expr& cast) {
 
 // Only where the program goes in such steps: it decides, the code follows.
 int Emitter::taken_together(const Accumulator& a) const {
+  if (only_present_) return 1;
   const tile::NestAxis& inner = nest_axes_.back();
   int64_t step = inner.axis == lane_axis_ ? inner.size / lanes_ : inner.size;
   int together = packed(cpu_, *a.reduction, a.values[0].type).together;

@@ -141,6 +141,7 @@ class Emitter {
   // --- accumulate.cc
   Value identity(const Expr& reduction, Type type);
   Value combine(tile::Op op, bool nan_ignored, const Value& a, const Value& b);
+  void weighed_strips(size_t first);
   void strip_body();
   void accumulate(Accumulator& a, size_t position);
   void finish(Accumulator& a);
@@ -227,6 +228,7 @@ class Emitter {
   std::vector<std::map<std::pair<const Expr*, std::vector<int>>, Value>> known_;
   std::vector<Accumulator> accumulators_;
   std::vector<const tile::Statement*> strip_statements_;
+  bool only_present_ = false;  // elements of weight 0 are left out
   std::map<std::pair<const Expr*, std::vector<int>>, Value> reduced_;
 };
 

@@ -51,7 +51,7 @@ Base Emitter::integer_base(const Expr& e, bool vector) {
     }
     return Base::i32;
   }
-  if (e.op != Op::kSum && e.op != Op::kDot) return Base::i64;
+  if (e.op != Op::kSum && row(e).family != Family::dot) return Base::i64;
   double most = 1;
   for (AxisId a : e.over.list()) {
     const std::vector<int64_t>& extents = axes_[static_cast<size_t>(a)].extents;

@@ -294,7 +294,9 @@ void Emitter::nest_body() {
     for (auto [s, when] : statements) {
       if (when == When::kStrip) strip_statements_.push_back(s);
     }
-    strips(first_strip);
+    bool weighs =
+        std::ranges::any_of(accumulators_, [](const Accumulator& a) { return a.reduction->op == Op::kWeigh; });
+    weighs ? weighed_strips(first_strip) : strips(first_strip);
     for (Accumulator& a : accumulators_) finish(a);
   }
   std::fill(at_.begin(), at_.end(), 0);

@@ -106,7 +106,7 @@ Real Evaluator<Real>::eval(const ExprPtr& e) {
 
 template <class Real>
 Real Evaluator<Real>::reduce(const Expr& e) {
-  bool dot = e.op == Op::kDot;
+  bool dot = row(e).family == tile::Family::dot;
   Op op = dot ? Op::kSum : e.op;
   constexpr Real kInf = std::numeric_limits<Real>::infinity();
   bool real = kind(e.type) == Kind::kReal;
@@ -123,6 +123,7 @@ Real Evaluator<Real>::reduce(const Expr& e) {
       return;
     }
     Real v = eval(e.args[0]);
+    if (e.op == Op::kWeigh && v == 0) return;
     if (dot) v *= eval(e.args[1]);
     switch (op) {
       case Op::kSum: acc += v; break;

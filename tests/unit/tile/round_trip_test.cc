@@ -149,7 +149,7 @@ class RandomExpression {
       case Family::reduce: return flagged(reduce(r.op, some, arg()), r);
       case Family::dot: {
         ScalarType type = below(2) ? ScalarType::f32 : ScalarType::i64;
-        return dot(type, some, arg(), arg(), below(2) ? arg() : nullptr);
+        return dot(type, some, arg(), arg(), below(2) ? arg() : nullptr, r.op);
       }
       default: {
         std::vector<ExprPtr> args;
