@@ -134,6 +134,7 @@ std::optional<Contraction> contraction(const Program& program, const Binding& bi
   std::array<bool, 2> all_plain{true, true};
   for (Contraction::Factor& f : out.factors) {
     f.hoisted = !changes_within_block(f.value, bound);
+    f.apart = std::ranges::any_of(bound, [&](IndexId i) { return !changes_within_block(f.value, {i}); });
     if (f.hoisted) continue;
     ++count[f.operand];
     all_plain[f.operand] &= plain(program, f.value) && !f.inverse;

@@ -20,6 +20,7 @@ struct Contraction {
     bool inverse = false;
     int operand = 0;       // 0 or 1
     bool hoisted = false;  // doesn't change over the sum, or over a block of it
+    bool apart = false;    // doesn't change with one of several indices of the sum: may be taken out of that sum
   };
   std::vector<Factor> factors;
   std::array<bool, 2> computed{};       // operand k is neither a plain read, guarded or not, nor a cast

@@ -4,6 +4,8 @@
 #include <optional>
 #include <vector>
 
+#include "fuse/product.h"
+
 namespace quern::fuse {
 
 using tile::AxisId;
@@ -12,51 +14,6 @@ using tile::ExprPtr;
 using tile::Op;
 
 namespace {
-
-struct Factor {
-  ExprPtr value;
-  bool inverse = false;
-};
-
-struct Product {
-  std::vector<Factor> factors;
-  bool negative = false;
-};
-
-void flatten(const ExprPtr& e, bool inverse, Product& out) {
-  switch (e->op) {
-    case Op::kMul:
-      flatten(e->args[0], inverse, out);
-      flatten(e->args[1], inverse, out);
-      return;
-    case Op::kDiv:
-      flatten(e->args[0], inverse, out);
-      flatten(e->args[1], !inverse, out);
-      return;
-    case Op::kNeg:
-      out.negative = !out.negative;
-      flatten(e->args[0], inverse, out);
-      return;
-    default: out.factors.push_back({e, inverse});
-  }
-}
-
-// The product of the factors, numerators first.
-ExprPtr product(const std::vector<Factor>& factors, ExprPtr start = nullptr) {
-  ExprPtr out = std::move(start);
-  for (bool inverse : {false, true}) {
-    for (const Factor& f : factors) {
-      if (f.inverse != inverse) continue;
-      if (inverse) {
-        ExprPtr one = tile::real(1, f.value->type);
-        out = tile::apply(Op::kDiv, {out ? out : one, f.value});
-      } else {
-        out = out ? tile::apply(Op::kMul, {out, f.value}) : f.value;
-      }
-    }
-  }
-  return out;
-}
 
 // Two free axes that no factor has both of.
 std::optional<std::pair<AxisId, AxisId>> apart(const std::vector<Factor>& factors, AxisSet free) {
@@ -69,10 +26,6 @@ std::optional<std::pair<AxisId, AxisId>> apart(const std::vector<Factor>& factor
     }
   }
   return std::nullopt;
-}
-
-bool is_zero(const ExprPtr& e) {
-  return (e->op == Op::kReal && e->real == 0) || (e->op == Op::kInteger && e->integer == 0);
 }
 
 // What a load was converted from exactly: a dot takes stored types as they are.
@@ -90,8 +43,7 @@ struct Sides {
 };
 
 std::optional<Sides> regrouped(const ExprPtr& sum, const ExprPtr& body) {
-  Product all;
-  flatten(body, false, all);
+  Product all = product_of(body);
   Sides out;
   out.negative = all.negative;
   std::vector<Factor> inside;
@@ -147,8 +99,7 @@ std::optional<Sides> as_written(const ExprPtr& sum, const ExprPtr& body) {
 
 // The operand that holds the weight becomes the first, and is 0 where the weight is.
 void weights_first(Sides& sides, const ExprPtr& weight) {
-  Product second;
-  flatten(sides.side[1], false, second);
+  Product second = product_of(sides.side[1]);
   bool swap = std::ranges::any_of(second.factors, [&](const Factor& f) { return f.value == weight; });
   if (swap) std::swap(sides.side[0], sides.side[1]);
   ExprPtr& first = sides.side[0];
@@ -172,11 +123,7 @@ bool may_regroup(tile::Ranges& ranges, AxisSet over) {
 
 ExprPtr contract(const ExprPtr& sum, bool regroup, const ExprPtr& weight) {
   if (sum->op != Op::kSum) return nullptr;
-  ExprPtr body = sum->args[0], mask;
-  if (body->op == Op::kSelect && is_zero(body->args[2])) {
-    mask = body->args[1];
-    body = body->args[0];
-  }
+  auto [body, mask] = masked(sum->args[0]);
   // Integers wrap alike in any order: nothing to mind.
   auto found = regroup || quern::kind(sum->type) != Kind::kReal ? regrouped(sum, body) : as_written(sum, body);
   if (!found) return nullptr;

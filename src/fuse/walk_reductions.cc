@@ -9,21 +9,6 @@ namespace quern::fuse {
 
 using namespace tile;
 
-namespace {
-
-Op combining(Op reduction) {
-  switch (reduction) {
-    case Op::kProd: return Op::kMul;
-    case Op::kMax: return Op::kMaxOf;
-    case Op::kMin: return Op::kMinOf;
-    case Op::kAll: return Op::kAnd;
-    case Op::kAny: return Op::kOr;
-    default: return Op::kAdd;
-  }
-}
-
-}  // namespace
-
 bool walk_reductions(Kernel& kernel, AxisId axis, int64_t size) {
   Block before, after;
   Loop loop;

@@ -167,6 +167,17 @@ ExprPtr zero(ScalarType type) {
   return kind(type) == Kind::kReal ? real(0, type) : integer(0);
 }
 
+Op combining(Op reduction) {
+  switch (reduction) {
+    case Op::kProd: return Op::kMul;
+    case Op::kMax: return Op::kMaxOf;
+    case Op::kMin: return Op::kMinOf;
+    case Op::kAll: return Op::kAnd;
+    case Op::kAny: return Op::kOr;
+    default: return Op::kAdd;
+  }
+}
+
 ExprPtr identity(Op reduction, ScalarType type) {
   bool is_real = kind(type) == Kind::kReal;
   constexpr double kInf = std::numeric_limits<double>::infinity();

@@ -147,5 +147,6 @@ bool equal(const ExprPtr& a, const ExprPtr& b);
 // The element 0, or the identity of a reduction, of a type.
 ExprPtr zero(ScalarType type);
 ExprPtr identity(Op reduction, ScalarType type);
+Op combining(Op reduction);  // what joins two results: kAdd of kSum
 
 }  // namespace quern::tile

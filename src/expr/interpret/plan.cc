@@ -276,7 +276,7 @@ class Planner {
   const SumParts* sum_parts(const NodePtr& node) {
     auto c = contraction(program_, binding_, node);
     if (!c) return nullptr;
-    bool regrouped = c->factors.size() > 2 || c->factors[0].hoisted || c->factors[1].hoisted;
+    bool regrouped = c->factors.size() > 2 || c->factors[0].apart || c->factors[1].apart;
     if (!c->rounds_to && !c->flushes && !regrouped) return nullptr;
     SumParts parts;
     parts.flushes = c->flushes;
@@ -288,7 +288,7 @@ class Planner {
     }
     for (int k : {0, 1}) parts.computed[k] = c->computed[k] && c->rounds_to;
     for (const Contraction::Factor& f : c->factors) {
-      parts.factors.push_back({step(f.value), f.operand, f.inverse, f.hoisted});
+      parts.factors.push_back({step(f.value), f.operand, f.inverse, f.hoisted, f.apart});
     }
     postfix(node->args[0], parts.body);
     plan_.parts.push_back(std::move(parts));

@@ -98,9 +98,9 @@ Real Evaluator::contracted(const SumParts& parts, double& largest) {
     above[f.operand] *= std::max(1.0, high);
     magnitude[f.operand] *= high;
     below *= std::min(1.0, low);
-    if (f.hoisted) taken[f.operand] *= std::max(1.0, high);
-    if (!f.hoisted) inside[f.operand] *= low;
-    hoists[f.operand] |= f.hoisted;
+    if (f.apart) taken[f.operand] *= std::max(1.0, high);
+    if (!f.hoisted) inside[f.operand] *= f.apart ? std::min(1.0, low) : low;
+    hoists[f.operand] |= f.apart;
   }
   std::span<const Real> factors(factors_.begin() + static_cast<ptrdiff_t>(first), factors_.end());
   size_t next = 0;
@@ -145,7 +145,7 @@ Real Evaluator::contracted(const SumParts& parts, double& largest) {
 // An infinity that is taken out multiplies the sum, not its terms.
 bool Evaluator::takes_out_infinity(const SumParts& parts) {
   return std::ranges::any_of(parts.factors, [&](const SumParts::Factor& f) {
-    if (!f.hoisted) return false;
+    if (!f.apart) return false;
     Real y = number(*f.value);
     return f.inverse ? zero_possible(y) : std::isinf(y.v);
   });

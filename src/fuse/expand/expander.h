@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "expr/bind.h"
+#include "expr/contraction.h"
 #include "expr/precision.h"
 #include "expr/prove.h"
 #include "fuse/expand.h"
@@ -72,7 +73,8 @@ class Expander {
   Value checked_range(const expr::Node& at, const tile::ExprPtr& index, const tile::ExprPtr& lo,
                       const tile::ExprPtr& hi, Symbol name, int axis, const Path& path);
   // rounding.cc: which operands of products may be rounded
-  void note_rounding(const expr::NodePtr& sum, const tile::ExprPtr& made);
+  void note_rounding(const expr::NodePtr& sum, const tile::ExprPtr& made,
+                     const std::optional<expr::Contraction>& contraction);
   void settle_roundings();
   // ends.cc: every range that is cut, with all conditions on its way
   void collect(const expr::NodePtr& node, const Path& path);

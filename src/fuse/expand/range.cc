@@ -7,6 +7,8 @@
 
 #include "expr/print.h"
 #include "fuse/expand/expander.h"
+#include "fuse/factor.h"
+#include "tile/rebuild.h"
 
 namespace quern::fuse {
 
@@ -76,7 +78,11 @@ Expander::Value Expander::reduction(const NodePtr& node, const Path& path) {
     if (quern::kind(e->type) == Kind::kInt && node->kind == Kind::kReal) e = to(ScalarType::f32, e);
     if (mask) e = chosen(mask, e, in(tile::identity(op, e->type)));
     out.e = reduced(op, over, e);
-    if (node->op == expr::Op::kSum && out.e->op == tile::Op::kSum) note_rounding(node, out.e);
+    if (node->op == expr::Op::kSum && out.e->op == tile::Op::kSum) {
+      auto contraction = expr::contraction(program_, binding_, node);
+      if (contraction) out.e = tile::rebuild(factored(out.e, ranges_), [&](const ExprPtr& part) { return in(part); });
+      note_rounding(node, out.e, contraction);
+    }
   }
   for (auto it = before.rbegin(); it != before.rend(); ++it) {
     if (it->second) {

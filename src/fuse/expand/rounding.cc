@@ -1,9 +1,9 @@
 // Operand rounding, the permission: a sum of the notation says whether the operand beside a plain one of 16 bits may be
 // rounded; here it becomes a statement about the parameter that is read there, because a derivation makes other sums of
 // the sum, but goes on multiplying with that parameter's elements.
-#include "expr/contraction.h"
 #include "expr/print.h"
 #include "fuse/expand/expander.h"
+#include "tile/rebuild.h"
 
 namespace quern::fuse {
 
@@ -32,9 +32,10 @@ void plain_factors(const ExprPtr& e, std::set<int32_t>& out) {
 
 }  // namespace
 
-void Expander::note_rounding(const expr::NodePtr& sum, const ExprPtr& made) {
+void Expander::note_rounding(const expr::NodePtr& sum, const ExprPtr& made,
+                             const std::optional<expr::Contraction>& c) {
   std::optional<Rounding> allowed;
-  if (auto c = expr::contraction(program_, binding_, sum); c && c->rounds_to) {
+  if (c && c->rounds_to) {
     int k = c->computed[0] ? 0 : 1;
     allowed = Rounding{*c->rounds_to,
                        diagnose(Code::R2, sum->span,
@@ -44,6 +45,10 @@ void Expander::note_rounding(const expr::NodePtr& sum, const ExprPtr& made) {
   // Sums of the notation that are written differently may become one.
   auto [at, added] = sums_.emplace(made.get(), allowed);
   if (!added && !allowed) at->second.reset();
+  // Sums that were taken out of it (fuse/factor.h).
+  tile::each_part(made->args[0], [&](const ExprPtr& part) {
+    if (part->op == tile::Op::kSum) sums_.emplace(part.get(), std::nullopt);
+  });
 }
 
 void Expander::settle_roundings() {
