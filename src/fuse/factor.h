@@ -1,4 +1,5 @@
-// Sums of products over several axes, one axis at a time: sum[n, d](q[d] k[n, d] v[n]) is sum[n](v[n] sum[d](q[d] k[n, d])).
+// Sums of products over several axes, one axis at a time: sum[n, d](q[d] k[n, d] v[n]) is sum[n](v[n] sum[d](q[d] k[n,
+// d])).
 #pragma once
 
 #include "tile/range.h"

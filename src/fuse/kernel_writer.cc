@@ -37,6 +37,11 @@ void KernelWriter::count(const tile::Block& block) {
       }
       count(l->body);
     }
+    if (auto* store = std::get_if<tile::Store>(&s.is)) {
+      count(store->value);
+      count(store->when);
+      for (const ExprPtr& e : store->subscripts) count(e);
+    }
   }
 }
 
@@ -124,6 +129,14 @@ void KernelWriter::emit(const tile::Block& block) {
   for (const tile::Statement& s : block) {
     if (auto* l = std::get_if<tile::Loop>(&s.is)) {
       loop(*l);
+      continue;
+    }
+    if (auto* store = std::get_if<tile::Store>(&s.is)) {
+      tile::Store out = *store;
+      for (ExprPtr& e : out.subscripts) e = emit(e);
+      if (out.when) out.when = emit(out.when);
+      out.value = emit(out.value);
+      add(std::move(out));
       continue;
     }
     const auto& let = std::get<tile::Let>(s.is);

@@ -22,7 +22,7 @@ class KernelWriter {
   tile::ExprPtr emit(const tile::ExprPtr& e);
   // Defines a name of its own for the value.
   tile::ExprPtr define(const tile::ExprPtr& e);
-  // Statements over unnamed expressions (Lets and Loops).
+  // Statements over unnamed expressions (Lets, Loops and Stores).
   void emit(const tile::Block& block);
   void add(tile::Store store);
 

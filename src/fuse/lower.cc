@@ -6,7 +6,9 @@
 
 #include "fuse/derive.h"
 #include "fuse/kernel_writer.h"
+#include "fuse/scan.h"
 #include "fuse/stream.h"
+#include "tile/scalar_axes.h"
 
 namespace quern::fuse {
 
@@ -59,6 +61,7 @@ class Lowering {
   }
 
   tile::Kernel kernel(const std::vector<const Definition*>& group, Symbol name) {
+    if (auto scan = options_.stream ? scan_of(graph_, group) : std::nullopt) return walked(*scan, group, name);
     KernelWriter writer(name, graph_);
     std::vector<ExprPtr> values;
     for (const Definition* d : group) values.push_back(d->store.value);
@@ -93,6 +96,29 @@ class Lowering {
     // Everything is read before anything is written.
     for (tile::Store& s : stores) writer.add(std::move(s));
     return writer.finish(group.front()->axes);
+  }
+
+  // Walks an index one at a time.
+  tile::Kernel walked(const Scan& scan, const std::vector<const Definition*>& group, Symbol name) {
+    KernelWriter writer(name, graph_);
+    for (const Definition* d : group) {
+      for (const ExprPtr& c : d->checks) writer.count(c);
+    }
+    Namer namer(writer.names());
+    tile::Block block = block_of(scan, group, namer);
+    writer.count(block);
+    for (const Definition* d : group) {
+      for (const ExprPtr& c : d->checks) writer.define(c);
+    }
+    writer.emit(block);
+    tile::Kernel out = writer.finish(group.front()->axes);
+    tile::AxisSet one;
+    for (const tile::Statement& s : out.body) {
+      const auto* loop = std::get_if<tile::Loop>(&s.is);
+      if (loop) one |= tile::AxisSet::of(loop->walks[0].axis);
+    }
+    tile::make_scalar(out, one);
+    return out;
   }
 
   // Every instance adds, also along an axis that neither its value nor its place mentions.

@@ -1,8 +1,8 @@
-// Computed operands of products are rounded to the 16-bit type beside them, where the notation allows it and the machine
-// multiplies that type faster than f32.
+// Computed operands of products are rounded to the 16-bit type beside them, where the notation allows it and the
+// machine multiplies that type faster than f32.
 //
-// Before: stage `lowered`. After, the same stage: dot[n](p, load v) is dot[n](bf16(p), load v). What else reads p reads it
-// unrounded.
+// Before: stage `lowered`. After, the same stage: dot[n](p, load v) is dot[n](bf16(p), load v). What else reads p reads
+// it unrounded.
 #pragma once
 
 #include "fuse/graph.h"

@@ -248,7 +248,7 @@ class Rule {
     AxisSet out, inner_units;
     each_expression(kernel_.body, [&](const ExprPtr& e) {
       each_part(e, [&](const ExprPtr& part) {
-        if (part->op != Op::kLoad || (part->axes & inner).empty()) return;
+        if (part->op != Op::kLoad || (axes_mentioned(part) & inner).empty()) return;
         AxisId unit = unit_axis(program_, part->args);
         if (unit >= 0) (inner.has(unit) ? inner_units : out) |= AxisSet::of(unit);
       });

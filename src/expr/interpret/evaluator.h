@@ -119,6 +119,7 @@ class Evaluator {
   Slot quantifier(const Step& s, bool all);
   Real contracted(const SumParts& parts, double& largest);
   bool takes_out_infinity(const SumParts& parts);
+  void gate(const GatedSum& sum, Real& term, double& largest);
   static bool exact_operand(const SumParts& parts, std::span<const Real> factors, int k);
 
   const Plan& plan_;

@@ -147,7 +147,7 @@ class Planner {
       s.memo = plan_.memos++;
       for (IndexId id : free_indices(node)) s.free.push_back(id);
     }
-    if (node->op == Op::kSum) s.parts = sum_parts(node);
+    if (node->op == Op::kSum) s.parts = sum_parts(node), s.gated = gated_sum(node);
     plan_.steps.push_back(std::move(s));
     return done_[node.get()] = &plan_.steps.back();
   }
@@ -293,6 +293,33 @@ class Planner {
     postfix(node->args[0], parts.body);
     plan_.parts.push_back(std::move(parts));
     return &plan_.parts.back();
+  }
+
+  const GatedSum* gated_sum(const NodePtr& node) {
+    if (node->kind != Kind::kReal) return nullptr;
+    std::vector<std::pair<NodePtr, bool>> factors;
+    auto flatten = [&](auto& self, const NodePtr& e, bool inverse) -> void {
+      if (e->op != Op::kMul && e->op != Op::kDiv && e->op != Op::kNeg) return factors.emplace_back(e, inverse), void();
+      self(self, e->args[0], inverse);
+      if (e->op != Op::kNeg) self(self, e->args[1], inverse != (e->op == Op::kDiv));
+    };
+    flatten(flatten, node->args[0], false);
+    GatedSum out{.gates = nullptr, .others = {}};
+    for (const auto& [value, inverse] : factors) {
+      bool gates = value->op == Op::kProd && std::ranges::any_of(node->binders, [&](const Binder& b) {
+                     std::vector<IndexId> free = free_indices(value);
+                     return std::ranges::find(free, b.id) != free.end();
+                   });
+      if (gates && (inverse || out.gates)) return nullptr;
+      if (gates) {
+        out.gates = step(value);
+      } else {
+        out.others.push_back({step(value), inverse});
+      }
+    }
+    if (!out.gates) return nullptr;
+    plan_.gated.push_back(std::move(out));
+    return &plan_.gated.back();
   }
 
   // The products, quotients and signs of a body, as contraction() takes them apart.

@@ -44,6 +44,17 @@ struct SumParts {  // of a contraction
   bool flushes = false;  // what is below f32's least normal number may count as 0
 };
 
+// A sum whose terms hold the product of gates from their index on: Horner's rule may compute it, so that gates multiply
+// partial sums.
+struct GatedSum {
+  struct Factor {
+    const Step* value;
+    bool inverse;
+  };
+  const Step* gates;           // the product
+  std::vector<Factor> others;  // the other factors of a term
+};
+
 struct Step {
   Op op = Op::kInteger;
   Family family = Family::literal;
@@ -65,6 +76,7 @@ struct Step {
   std::vector<Range> ranges;
   std::vector<int> free;
   const SumParts* parts = nullptr;
+  const GatedSum* gated = nullptr;
   const Node* node = nullptr;
   int depth = 1;
 };
@@ -90,6 +102,7 @@ struct Plan {
   const Binding* binding = nullptr;
   std::deque<Step> steps;
   std::deque<SumParts> parts;
+  std::deque<GatedSum> gated;
   std::vector<LocalPlan> locals;
   std::vector<UpdatePlan> updates;
   int memos = 0;

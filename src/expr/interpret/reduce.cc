@@ -151,6 +151,33 @@ bool Evaluator::takes_out_infinity(const SumParts& parts) {
   });
 }
 
+// By Horner's rule a term is multiplied with one gate after the other, and what is summed so far with it: an infinite
+// gate may meet a partial sum that is none of the terms, and on the way the term may be as large as with all gates
+// above 1, or as small as with all below 1.
+void Evaluator::gate(const GatedSum& sum, Real& term, double& largest) {
+  double up = 1, down = 1, count = 1;
+  bool infinite = false;
+  loop(*sum.gates, 0, [&] {
+    Real x = number(*sum.gates->args[0]);
+    infinite |= std::isinf(x.v);
+    up *= std::max(1.0, std::fabs(x.v) + x.e);
+    double least = std::fabs(x.v) - x.e;
+    if (least > 0) down *= std::min(1.0, least);
+    ++count;
+  });
+  if (infinite && !std::isfinite(term.v)) term.e = kInfinity;
+  if (!std::isfinite(term.v)) return;
+  double magnitude = 1, least = 1;
+  for (const GatedSum::Factor& f : sum.others) {
+    Real x = number(*f.value);
+    double high = std::fabs(x.v) + x.e, low = std::max(0.0, std::fabs(x.v) - x.e);
+    if (f.inverse) high = 1 / std::exchange(low, 1 / high);
+    magnitude *= high, least *= low;
+  }
+  largest = std::max(largest, magnitude * up);
+  if (magnitude > 0 && least * down < kLeastNormal) term.e += count * kHalfLeast * up;
+}
+
 // Whole numbers, products of powers of two: what the 16-bit type holds is not changed.
 bool Evaluator::exact_operand(const SumParts& parts, std::span<const Real> factors, int k) {
   if (!parts.computed[k]) return true;
@@ -183,6 +210,7 @@ Evaluator::Slot Evaluator::sum(const Step& s) {
     double largest = 0;
     Real x = parts && s.unit == kSingle ? contracted(*parts, largest) : number(body);
     if (parts && !std::isfinite(x.v) && takes_out_infinity(*parts)) x.e = kInfinity;
+    if (memory_.bounds && s.gated) gate(*s.gated, x, largest);
     total.take(x);
     total.allow(largest);
   });

@@ -32,15 +32,14 @@ void plain_factors(const ExprPtr& e, std::set<int32_t>& out) {
 
 }  // namespace
 
-void Expander::note_rounding(const expr::NodePtr& sum, const ExprPtr& made,
-                             const std::optional<expr::Contraction>& c) {
+void Expander::note_rounding(const expr::NodePtr& sum, const ExprPtr& made, const std::optional<expr::Contraction>& c) {
   std::optional<Rounding> allowed;
   if (c && c->rounds_to) {
     int k = c->computed[0] ? 0 : 1;
-    allowed = Rounding{*c->rounds_to,
-                       diagnose(Code::R2, sum->span,
-                                {{"e", expr::print(expr::operand(*c, k))},
-                                 {"t", std::string(quern::name(*c->rounds_to))}})};
+    allowed =
+        Rounding{*c->rounds_to,
+                 diagnose(Code::R2, sum->span,
+                          {{"e", expr::print(expr::operand(*c, k))}, {"t", std::string(quern::name(*c->rounds_to))}})};
   }
   // Sums of the notation that are written differently may become one.
   auto [at, added] = sums_.emplace(made.get(), allowed);

@@ -40,10 +40,10 @@ TEST(Factor, AMaskStaysWithItsAxis) {
 
 TEST(Factor, LeavesWhatIsNoCheaper) {
   for (const char* sum : {
-           "sum[c](load x[a, c] * load y[c, b])",                                                      // one axis
-           "sum[c, d](load x[c, d] * load y[c, d])",                                                   // all have both
-           "sum[c, d](load x[a, d] * load y[c, d] * load x[c, b] if c < d + 1 and d < a else 0.0)",    // masked by both
-           "sum[c, d](load x[a, d] + load y[c, d])",                                                   // no product
+           "sum[c](load x[a, c] * load y[c, b])",                                                    // one axis
+           "sum[c, d](load x[c, d] * load y[c, d])",                                                 // all have both
+           "sum[c, d](load x[a, d] * load y[c, d] * load x[c, b] if c < d + 1 and d < a else 0.0)",  // masked by both
+           "sum[c, d](load x[a, d] + load y[c, d])",                                                 // no product
        }) {
     EXPECT_EQ(factored_text(sum), sum);
   }

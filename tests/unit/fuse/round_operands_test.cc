@@ -70,10 +70,10 @@ TEST(RoundOperands, OfAMap) {
 
 TEST(RoundOperands, NotWhereTheNotationForbidsIt) {
   for (const char* sum : {
-           "sum[n] s[m, n] * v[n, e]",                                  // a plain read
-           "sum[n] f32(exp(s[m, n])) * v[n, e]",                        // a cast
-           "sum[n] exp(s[m, n]) * w[n, e] * v[0, 0]",                   // v does not stand beside it
-           "sum[n] exp(s[m, n]) * h[n] * v[n, e]",                      // bf16 and f16
+           "sum[n] s[m, n] * v[n, e]",                                   // a plain read
+           "sum[n] f32(exp(s[m, n])) * v[n, e]",                         // a cast
+           "sum[n] exp(s[m, n]) * w[n, e] * v[0, 0]",                    // v does not stand beside it
+           "sum[n] exp(s[m, n]) * h[n] * v[n, e]",                       // bf16 and f16
            "(sum[n] exp(s[m, n]) * v[n, e]) + sum[n] s[m, n] * v[n, e]"  // one of two sums allows it
        }) {
     Lowered out = lowered(std::string("o[m, e] = (") + sum + ") " + kUsed);
