@@ -102,9 +102,13 @@ class Nester {
         pin(branch->body);
       } else if (const auto* store = std::get_if<Store>(&s.is)) {
         stored_.insert(store->parameter);
-      } else if (const auto* let = std::get_if<Let>(&s.is); let && row(*let->value).family == Family::dot) {
-        for (int i = 0; i < 2; ++i) {
-          if (let->value->args[i]->op == Op::kName) pin(let->value->args[i]);
+      } else if (const auto* let = std::get_if<Let>(&s.is)) {
+        if (row(*let->value).family == Family::dot) {
+          for (int i = 0; i < 2; ++i) {
+            if (let->value->args[i]->op == Op::kName) pin(let->value->args[i]);
+          }
+        } else if (is_scalar_integer(*let)) {
+          pin(let->value);
         }
       }
     }

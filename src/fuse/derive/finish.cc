@@ -96,7 +96,6 @@ ExprPtr Finisher::stored(int index) {
 ExprPtr Finisher::gauge_symbol(int gauge, ScalarType type) {
   const Gauge& g = pass_.gauges[gauge];
   if (g.constant) return a_.number(g.value, type);
-  if (exact_.count(gauge) != 0) return stored(g.extremum);
   return a_.symbol(Symbols::kGauge, gauge, type, pass_.accumulators[g.extremum].axes);
 }
 
@@ -184,18 +183,80 @@ Finisher::Scaled Finisher::accumulator(int index) {
   };
   expand(0, {}, a_.number(1, acc.type));
   out.m = total->op == Op::kAdd || total->op == Op::kSub ? a_.expression(a_.poly(total), acc.type) : total;
+  // About a true centre that is infinite: differences of a stored one, which is finite, say nothing of it.
+  for (const Difference& d : acc.differences) {
+    ExprPtr rho = a_.cast(acc.type, plain(pass_.centres[d.centre].rho));
+    int first = acc.weights.empty() && acc.divisors.empty() && acc.differences.size() == 1 ? find({{d.centre, 1}}) : -1;
+    ExprPtr beyond = first < 0 ? a_.number(std::numeric_limits<double>::quiet_NaN(), acc.type)
+                               : a_.power(a_.add(stored(first), rho), d.power);
+    out.m = a_.select(is_finite(rho), out.m, beyond);
+  }
   return out;
 }
 
-ExprPtr Finisher::value(const Scaled& s) {
-  if (s.e.empty() || is_number(s.m, 0)) return s.m;
+// A raw sum whose gauge the text takes off again: 0 over nothing, as it is stored.
+bool Finisher::is_sum_at_its_gauge(const Scaled& s) {
+  double left = 0;
+  for (const Monomial& m : s.e) {
+    const ExprPtr& f = m.factors.empty() ? s.m : m.factors[0];
+    bool gauge = m.factors.size() == 1 && (symbol_index(f, Symbols::kGauge) || symbol_index(f, Symbols::kStored));
+    left = gauge ? left + m.coefficient : kInf;
+  }
+  return left == 0 && symbol_index(s.m, Symbols::kStored);
+}
+
+// With what says whether there is anything in m, where e is left.
+Finisher::Scaled Finisher::closed(Scaled s) {
+  ExprPtr present = std::exchange(s.present, nullptr);
+  if (present && !s.e.empty()) s.m = a_.select(present, s.m, a_.number(0, s.m->type));
+  return s;
+}
+
+ExprPtr Finisher::is_finite(const ExprPtr& x) {
+  if (x->op == Op::kNeg) return is_finite(x->args[0]);
+  return a_.apply(Op::kLt, {a_.apply(Op::kAbs, {x}), a_.number(kInf, x->type)});
+}
+
+// A gauge that is its extremum, made finite, against this extremum as the text has it: they cancel where it is finite.
+// Elsewhere the text has a NaN.
+Finisher::Scaled Finisher::settled(Scaled s) {
+  for (int g : exact_) {
+    const Gauge& gauge = pass_.gauges[g];
+    if (gauge.constant) continue;
+    auto monomial = [&](auto&& is) {
+      return std::ranges::find_if(s.e, [&](const Monomial& m) { return m.factors.size() == 1 && is(m.factors[0]); });
+    };
+    auto own = monomial([&](const ExprPtr& x) { return symbol_index(x, Symbols::kGauge) == g; });
+    auto text = monomial([&](const ExprPtr& x) { return symbol_index(x, Symbols::kStored) == gauge.extremum; });
+    if (own == s.e.end() || text == s.e.end() || own->coefficient != -text->coefficient) continue;
+    ExprPtr extremum = text->factors[0];
+    Poly pair = {*own, *text};
+    s.e = a_.sum(s.e, a_.scaled(pair, -1));
+    s.m = inside(s.m, [&](const ExprPtr& x) {
+      return a_.select(is_finite(extremum), x, a_.number(std::numeric_limits<double>::quiet_NaN(), x->type));
+    });
+  }
+  return s;
+}
+
+// Exact gauges are what they follow.
+ExprPtr Finisher::opened(const ExprPtr& e) {
+  Algebra::Map map;
+  for (int g : exact_) {
+    const Gauge& gauge = pass_.gauges[g];
+    if (gauge.constant) continue;
+    map[gauge_symbol(g, pass_.accumulators[gauge.extremum].type).get()] = stored(gauge.extremum);
+  }
+  return map.empty() ? e : a_.substitute(e, map);
+}
+
+ExprPtr Finisher::value(const Scaled& whole) {
+  Scaled s = settled(closed(whole));
+  if (s.e.empty() || is_number(s.m, 0)) return opened(s.m);
   ExprPtr e = a_.expression(s.e, s.m->type);
   auto reads = [&](const ExprPtr& where, int g) {
     const Gauge& gauge = pass_.gauges[g];
-    return !gauge.constant && contains(where, [&](const ExprPtr& x) {
-      bool itself = exact_.count(g) != 0 && symbol_index(x, Symbols::kStored) == gauge.extremum;
-      return itself || symbol_index(x, Symbols::kGauge) == g;
-    });
+    return !gauge.constant && contains(where, [&](const ExprPtr& x) { return symbol_index(x, Symbols::kGauge) == g; });
   };
   for (int g = 0; g < static_cast<int>(pass_.gauges.size()); ++g) {
     if (!reads(e, g)) continue;
@@ -205,21 +266,25 @@ ExprPtr Finisher::value(const Scaled& s) {
     });
     if (!bounded) surviving.insert(g);
   }
-  return times(s.m, a_.exp(e));
+  return opened(times(s.m, a_.exp(e)));
 }
 
-// m * factor, where m is guarded inside of its guard: what is 0 there stays 0, whatever the factor.
-ExprPtr Finisher::times(const ExprPtr& m, const ExprPtr& factor) {
+// m with `change` done to it inside of its guard: what is 0 there stays 0.
+ExprPtr Finisher::inside(const ExprPtr& m, const std::function<ExprPtr(const ExprPtr&)>& change) {
   std::function<bool(const ExprPtr&)> guarded = [&](const ExprPtr& e) {
     if (e->op == Op::kSelect) return is_number(e->args[0], 0) || is_number(e->args[2], 0);
     if (e->op == Op::kMul) return guarded(e->args[0]) || guarded(e->args[1]);
     return (e->op == Op::kDiv || e->op == Op::kNeg) && guarded(e->args[0]);
   };
-  if (!guarded(m)) return a_.mul(m, factor);
+  if (!guarded(m)) return change(m);
   std::vector<ExprPtr> args = m->args;
   size_t inner = m->op == Op::kSelect ? (is_number(m->args[0], 0) ? 2 : 0) : guarded(args[0]) ? 0 : 1;
-  args[inner] = times(args[inner], factor);
+  args[inner] = inside(args[inner], change);
   return a_.rebuild(m, args, nullptr);
+}
+
+ExprPtr Finisher::times(const ExprPtr& m, const ExprPtr& factor) {
+  return inside(m, [&](const ExprPtr& x) { return a_.mul(x, factor); });
 }
 
 ExprPtr Finisher::plain(const ExprPtr& e) { return value(scaled(e)); }
@@ -270,8 +335,14 @@ void Finisher::open_exponent(Scaled& s) {
 
 Finisher::Scaled Finisher::sum(const Scaled& x, Scaled b, bool minus, ScalarType type) {
   Scaled a = x;
-  if (is_number(a.m, 0)) return {minus ? a_.neg(b.m) : b.m, b.e};
+  if (is_number(a.m, 0)) return {minus ? a_.neg(b.m) : b.m, b.e, b.present};
   if (is_number(b.m, 0)) return a;
+  a = closed(a);
+  b = closed(b);
+  if (!same(a.e, b.e)) {
+    a = settled(a);
+    b = settled(b);
+  }
   if (!same(a.e, b.e)) {
     open_exponent(a);
     open_exponent(b);
@@ -385,6 +456,9 @@ Finisher::Scaled Finisher::choice(const ExprPtr& e) {
     }
   }
   Scaled a = scaled(then), b = scaled(e->args[2]);
+  if (representer_.is_unless_nothing(e) && is_sum_at_its_gauge(a)) return {a.m, a.e, c};
+  a = closed(a);
+  b = closed(b);
   if (c->op == Op::kBoolean) return c->integer != 0 ? a : b;
   if (is_number(a.m, 0)) return {a_.select(c, a_.number(0, e->type), b.m), b.e};
   if (is_number(b.m, 0)) return {a_.select(c, a.m, a_.number(0, e->type)), a.e};
@@ -399,20 +473,23 @@ Finisher::Scaled Finisher::compute(const ExprPtr& e) {
   if (is_real(e)) {
     auto of = [&](size_t i) { return scaled(e->args[i]); };
     auto powered = [&](double q) {
-      Scaled s = of(0);
+      Scaled s = closed(of(0));
       return Scaled{a_.power(s.m, q), a_.scaled(s.e, q)};
     };
     switch (e->op) {
       case Op::kNeg: {
         Scaled s = of(0);
-        return {a_.neg(s.m), s.e};
+        return {a_.neg(s.m), s.e, s.present};
       }
       case Op::kMul: {
         Scaled a = of(0), b = of(1);
+        a = closed(a);
+        b = closed(b);
         return {product_of(a_, a.m, b.m, false), a_.sum(a.e, b.e)};
       }
       case Op::kDiv: {
         Scaled a = of(0), b = of(1);
+        a = closed(a);  // over a sum of nothing there is no value anyway
         return {product_of(a_, a.m, b.m, true), a_.sum(a.e, a_.scaled(b.e, -1))};
       }
       case Op::kAdd:
@@ -435,17 +512,19 @@ Finisher::Scaled Finisher::compute(const ExprPtr& e) {
       }
       case Op::kAbs: {
         Scaled s = of(0);
-        return {a_.apply(Op::kAbs, {s.m}), s.e};
+        return {a_.apply(Op::kAbs, {s.m}), s.e, s.present};
       }
       case Op::kMaxOf:
       case Op::kMinOf: {
         Scaled a = of(0), b = of(1);
+        a = closed(a);
+        b = closed(b);
         if (same(a.e, b.e)) return {a_.apply(e->op, {a.m, b.m}), a.e};
         break;
       }
       case Op::kSelect: return choice(e);
       case Op::kSum: {
-        Scaled s = of(0);
+        Scaled s = closed(of(0));
         AxisSet axes;
         for (const Monomial& m : s.e) {
           for (const ExprPtr& f : m.factors) axes |= f->axes;

@@ -23,10 +23,11 @@ class Finisher {
   std::set<int> surviving;
 
  private:
-  // m * exp(e)
+  // m * exp(e). Where `present` is false, 0: so is m, but e may not be finite if it stays.
   struct Scaled {
     ExprPtr m;
     Poly e;
+    ExprPtr present = nullptr;
   };
   Scaled scaled(const ExprPtr& e);
   Scaled compute(const ExprPtr& e);
@@ -35,10 +36,16 @@ class Finisher {
   Scaled choice(const ExprPtr& e);
   Scaled exponential(const ExprPtr& argument);
   ExprPtr value(const Scaled& s);
+  ExprPtr inside(const ExprPtr& m, const std::function<ExprPtr(const ExprPtr&)>& change);
   ExprPtr times(const ExprPtr& m, const ExprPtr& factor);
   ExprPtr condition(const ExprPtr& c);
   ExprPtr extremum_in(const ExprPtr& x);
   void open_exponent(Scaled& s);
+  ExprPtr is_finite(const ExprPtr& x);
+  Scaled settled(Scaled s);
+  Scaled closed(Scaled s);
+  bool is_sum_at_its_gauge(const Scaled& s);
+  ExprPtr opened(const ExprPtr& e);
   ExprPtr stored(int index);
   ExprPtr gauge_symbol(int gauge, ScalarType type);
   // What the true centre is more than the stored one, if that is a mean whose first moment is kept; null: nothing.

@@ -286,8 +286,13 @@ Tried<ExprPtr> Reducer::lattice(Op op, const ExprPtr& e, const ExprPtr& guard) {
       if (second) y = lattice(op, e->args[2], not_so);
       if (first && !x) return x;
       if (second && !y) return y;
-      if (!second) return x;
-      if (!first) return y;
+      // An extremum of nothing is its identity, whatever the result that was taken out of it.
+      auto unless_nothing = [&](const ExprPtr& value, const ExprPtr& inside, const ExprPtr& holds) {
+        if ((a_.class_of(inside) & kResult) == 0) return value;
+        return a_.select(representer_.some({holds}), value, a_.take(tile::identity(op, e->type)));
+      };
+      if (!second) return unless_nothing(*x, e->args[0], yes);
+      if (!first) return unless_nothing(*y, e->args[2], not_so);
       return a_.apply(max ? Op::kMaxOf : Op::kMinOf, {*x, *y});
     }
     default: break;

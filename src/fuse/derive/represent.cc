@@ -391,6 +391,41 @@ ExprPtr Representer::count() {
   return raw(find_or_make(std::move(acc)));
 }
 
+ExprPtr Representer::some(const std::vector<ExprPtr>& guards) {
+  if (!guards.empty()) return plain(Op::kAny, conjunction(guards));
+  bool always = std::ranges::all_of(a_.n.list(), [&](AxisId x) { return intervals_.extent(x).value_or(0) >= 1; });
+  return always ? nullptr : a_.apply(Op::kGt, {count(), a_.take(tile::integer(0))});
+}
+
+// An extremum over no more than these elements is taken not to be that of nothing.
+bool Representer::assumed_some(const std::vector<ExprPtr>& guards) {
+  for (const auto& [c, holds] : assumed) {
+    if (c->op != Op::kEq || holds->integer != 0) continue;
+    for (size_t i : {0, 1}) {
+      const ExprPtr& x = c->args[i]->op == Op::kAbs ? c->args[i]->args[0] : c->args[i];
+      auto value = number_of(c->args[1 - i]);
+      auto raw = symbol_index(x, Symbols::kRaw);
+      if (!raw || !value) continue;
+      const Accumulator& m = pass_.accumulators[*raw];
+      bool nothing = m.op == Op::kMax ? *value == -INFINITY : m.op == Op::kMin && *value == INFINITY;
+      if (c->args[i]->op == Op::kAbs) nothing = *value == INFINITY && (m.op == Op::kMax || m.op == Op::kMin);
+      if (!nothing || m.key) continue;
+      std::vector<ExprPtr> mask;
+      ExprPtr own = a_.normal(strip(m.weights[0], mask));
+      // Where its key is more than -inf there is one too.
+      auto has = [&](const ExprPtr& g) {
+        if (std::ranges::find(mask, g) != mask.end()) return true;
+        std::vector<ExprPtr> inner;
+        bool test = (g->op == Op::kGt || g->op == Op::kNe) && is_minus_infinity(g->args[1]) && m.op == Op::kMax;
+        return test && a_.normal(strip(g->args[0], inner)) == own &&
+               std::ranges::all_of(inner, [&](const ExprPtr& x) { return std::ranges::find(mask, x) != mask.end(); });
+      };
+      if (std::ranges::all_of(guards, has)) return true;
+    }
+  }
+  return false;
+}
+
 Tried<ExprPtr> Representer::value(const Term& t, const ExprPtr& reduction, const Selection* selection) {
   ScalarType type = reduction->type;
   ExprPtr c = resolve(t.c);
@@ -401,6 +436,7 @@ Tried<ExprPtr> Representer::value(const Term& t, const ExprPtr& reduction, const
   for (const ExprPtr& f : t.divisors) peel(f, true, e);
   e.h.insert(e.h.end(), t.h.begin(), t.h.end());
   c = a_.mul(a_.number(e.sign, type), c);
+  const std::vector<ExprPtr> guards = e.guards;
 
   Accumulator base;
   base.type = type;
@@ -472,6 +508,10 @@ Tried<ExprPtr> Representer::value(const Term& t, const ExprPtr& reduction, const
     }
     choices.push_back(std::move(list));
   }
+  // A sum over nothing is 0, whatever it is multiplied with.
+  auto finite = number_of(c);
+  bool safe = (finite && std::isfinite(*finite) && t.d.empty()) || assumed_some(guards);
+  ExprPtr present = safe ? nullptr : some(guards);
   ExprPtr total = a_.number(0, type);
   std::function<void(size_t, ExprPtr, Accumulator)> expand = [&](size_t at, ExprPtr factor, Accumulator acc) {
     if (at < choices.size()) {
@@ -483,8 +523,12 @@ Tried<ExprPtr> Representer::value(const Term& t, const ExprPtr& reduction, const
       }
       return;
     }
-    ExprPtr sum = a_.cast(type, family(std::move(acc)));
-    ExprPtr product = a_.mul(factor, sum);
+    ExprPtr sum = family(std::move(acc));
+    ExprPtr product = a_.mul(factor, a_.cast(type, sum));
+    if (present) {
+      product = a_.select(present, product, a_.number(0, type));
+      unless_nothing_.insert(product.get());
+    }
     if (!t.extra.empty()) product = a_.reduce(Op::kSum, t.extra, product);
     total = a_.add(total, product);
   };

@@ -47,6 +47,11 @@ class Representer {
   }
   // The number of elements in range.
   ExprPtr count();
+  // Is there an element where the guards hold? Null: always.
+  ExprPtr some(const std::vector<ExprPtr>& guards);
+  // Is it `a sum if it is over anything else 0`, made here because factors that it was multiplied with may not be
+  // finite?
+  bool is_unless_nothing(const ExprPtr& e) const { return unless_nothing_.contains(e.get()); }
   // What a derivation that fails must take back.
   struct Snapshot {
     Pass pass;
@@ -74,6 +79,7 @@ class Representer {
   void peel(const ExprPtr& factor, bool below, Element& out);
   Exponent exponent(const Element& e, bool lost);
   void drop_implied(std::vector<ExprPtr>& guards, const Exponent& h);
+  bool assumed_some(const std::vector<ExprPtr>& guards);
   ExprPtr about(const Poly& moving, ScalarType type);
   ExprPtr take_amplitude(ExprPtr c, Accumulator& acc);
   int centre(const std::vector<ExprPtr>& y, const ExprPtr& rho);
@@ -91,6 +97,7 @@ class Representer {
   Algebra::Map answers_;
   std::map<std::string, int> accumulators_;
   std::map<std::string, int> centres_;
+  std::unordered_set<const Expr*> unless_nothing_;
 
  public:
   Rules rules;

@@ -248,7 +248,7 @@ std::vector<Case> cases() {
       {"AttentionWindow", "kernels/attention.qn:attention_window", library, "n", 1, 3, {}},
       {"AttentionSoftcap", "kernels/attention.qn:attention_softcap", library, "n", 1, 2, {}},
       {"AttentionAlibi", "kernels/attention.qn:attention_alibi", library, "n", 1, 3, {}},
-      {"AttentionSink", "kernels/attention.qn:attention_sink", library, "n", 1, 3, {}},
+      {"AttentionSink", "kernels/attention.qn:attention_sink", library, "n", 1, 4, {}},
       {"AttentionPrefix", "kernels/attention.qn:attention_prefix", library, "n", 1, 3, {}},
       {"AttentionDocument", "kernels/attention.qn:attention_document", library, "n", 1, 3, {}},
       {"AttentionLatent", "kernels/attention.qn:attention_mla", library, "n", 1, 3, {}},
