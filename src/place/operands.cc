@@ -39,8 +39,6 @@ class Operands {
       for (int32_t name : names_in(e)) ++uses_[name];
     });
     visit(kernel_.body);
-    // Outermost first: what packing reads is there from the start of its block.
-    for (auto& [block, at_front] : fronts_) block->insert(block->begin(), at_front.begin(), at_front.end());
   }
 
  private:
@@ -71,6 +69,11 @@ class Operands {
       out.push_back(std::move(s));
     }
     block = std::move(out);
+    // What packing reads is there from the start of its block, which stays where it is until it is complete.
+    if (auto front = fronts_.find(&block); front != fronts_.end()) {
+      block.insert(block.begin(), front->second.begin(), front->second.end());
+      fronts_.erase(front);
+    }
     levels_.pop_back();
   }
 

@@ -253,6 +253,7 @@ Value Emitter::function(const ExprPtr& e) {
     return function_of(w_, cpu_, e->op, value(e->args[0]));
   }
   Value first = value(e->args[0]);
+  if (first.type.lanes == 0) return function_of(w_, cpu_, e->op, first);  // the same number in all lanes
   at = next;
   Value second = value(e->args[0]);
   std::vector<int> lower, upper, all;
