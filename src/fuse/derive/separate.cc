@@ -126,7 +126,8 @@ Tried<std::vector<Term>> Separator::separate(const ExprPtr& e) {
   }
 }
 
-// What is known is taken out of a product; the rest stays as written, factor by factor.
+// Numbers are taken out of a product; the rest stays as written, factor by factor. What is only known later may be an
+// infinity, which multiplies terms of either sign differently from their sum.
 Tried<std::vector<Term>> Separator::element(const ExprPtr& e) {
   Term t = unit(e);
   if (!is_real(e)) {
@@ -134,7 +135,7 @@ Tried<std::vector<Term>> Separator::element(const ExprPtr& e) {
     return Terms{t};
   }
   std::function<void(const ExprPtr&, bool)> collect = [&](const ExprPtr& x, bool below) {
-    if (a_.class_of(x) == 0) {
+    if (auto number = number_of(x); number && std::isfinite(*number)) {
       t.c = below ? a_.div(t.c, x) : a_.mul(t.c, x);
     } else if (x->op == Op::kMul) {
       collect(x->args[0], below), collect(x->args[1], below);
