@@ -33,9 +33,15 @@ Real elementary(Elementary f, Real x, double u, int units, bool nonnegative) {
   double low = x.v - x.e, high = x.v + x.e;
   if (nonnegative) low = std::max(low, 0.0);
   auto apply = [&](auto function) { return monotone_function(function, x, low, high, u, units); };
+  // What overflows need not where it is scaled by an exponent that is taken off again.
+  auto exponential = [&](auto function) {
+    Real out = apply(function);
+    if (std::isinf(out.v) && std::isfinite(x.v)) out.e = kInfinity;
+    return out;
+  };
   switch (f) {
-    case Elementary::kExp: return apply([](double t) { return std::exp(t); });
-    case Elementary::kExp2: return apply([](double t) { return std::exp2(t); });
+    case Elementary::kExp: return exponential([](double t) { return std::exp(t); });
+    case Elementary::kExp2: return exponential([](double t) { return std::exp2(t); });
     case Elementary::kLog: return apply([](double t) { return std::log(t); });
     case Elementary::kLog2: return apply([](double t) { return std::log2(t); });
     case Elementary::kSqrt: return apply([](double t) { return std::sqrt(t); });

@@ -3,6 +3,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "fuse/contract.h"
 #include "tile/range.h"
 
 namespace quern::fuse {
@@ -23,7 +24,9 @@ class Chains {
     if (tile::row(*e).family == Family::reduce) {
       const AxisSet inside = reduced_below(e->args[0]);
       // A chain: what is reduced over these axes reads what is reduced over them.
-      if (!found_ && inside.contains(e->over) && chained(e->args[0], e->over) && dear(e)) found_ = e->over;
+      // Over a few elements each reduction is taken by itself: what is summed may not be scaled anew then.
+      bool chain = !found_ && inside.contains(e->over) && chained(e->args[0], e->over);
+      if (chain && may_regroup(ranges_, e->over) && dear(e)) found_ = e->over;
     }
     for (const ExprPtr& a : e->args) look(a);
     look(e->guard);

@@ -86,6 +86,13 @@ ExprPtr sum_of(Algebra& a, const ExprPtr& x, const ExprPtr& y, bool minus) {
   return out;
 }
 
+// Is it 0 somewhere by a condition?
+bool guarded(const ExprPtr& e) {
+  if (e->op == Op::kSelect) return is_number(e->args[0], 0) || is_number(e->args[2], 0);
+  if (e->op == Op::kMul) return guarded(e->args[0]) || guarded(e->args[1]);
+  return (e->op == Op::kDiv || e->op == Op::kNeg || e->op == Op::kAbs) && guarded(e->args[0]);
+}
+
 }  // namespace
 
 ExprPtr Finisher::stored(int index) {
@@ -168,7 +175,12 @@ Finisher::Scaled Finisher::accumulator(int index) {
                                                                              const ExprPtr& factor) {
     if (at == acc.differences.size()) {
       int i = find(kept);
-      if (i >= 0) total = a_.add(total, a_.mul(factor, a_.cast(acc.type, stored(i))));
+      if (i < 0) return;
+      ExprPtr term = a_.mul(factor, a_.cast(acc.type, stored(i)));
+      // Beside an infinite weight the rest of a centre is nothing.
+      bool weighted = !acc.weights.empty() || !acc.divisors.empty();
+      if (weighted && i != index) term = a_.apply(Op::kFinite, {term});
+      total = a_.add(total, term);
       return;
     }
     Difference d = acc.differences[at];
@@ -271,11 +283,6 @@ ExprPtr Finisher::value(const Scaled& whole) {
 
 // m with `change` done to it inside of its guard: what is 0 there stays 0.
 ExprPtr Finisher::inside(const ExprPtr& m, const std::function<ExprPtr(const ExprPtr&)>& change) {
-  std::function<bool(const ExprPtr&)> guarded = [&](const ExprPtr& e) {
-    if (e->op == Op::kSelect) return is_number(e->args[0], 0) || is_number(e->args[2], 0);
-    if (e->op == Op::kMul) return guarded(e->args[0]) || guarded(e->args[1]);
-    return (e->op == Op::kDiv || e->op == Op::kNeg) && guarded(e->args[0]);
-  };
   if (!guarded(m)) return change(m);
   std::vector<ExprPtr> args = m->args;
   size_t inner = m->op == Op::kSelect ? (is_number(m->args[0], 0) ? 2 : 0) : guarded(args[0]) ? 0 : 1;
@@ -340,8 +347,9 @@ Finisher::Scaled Finisher::sum(const Scaled& x, Scaled b, bool minus, ScalarType
   a = closed(a);
   b = closed(b);
   if (!same(a.e, b.e)) {
-    a = settled(a);
-    b = settled(b);
+    // Where one is 0 by a condition its exponent says nothing, and may be infinite.
+    a = guarded(a.m) ? Scaled{value(a), {}} : settled(a);
+    b = guarded(b.m) ? Scaled{value(b), {}} : settled(b);
   }
   if (!same(a.e, b.e)) {
     open_exponent(a);
