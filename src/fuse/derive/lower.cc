@@ -354,6 +354,8 @@ class Combine {
             ExprPtr lower = old_with(acc, kept);
             if (!lower) return;
             ExprPtr term = factor ? a_.mul(factor, a_.cast(acc.type, lower)) : a_.cast(acc.type, lower);
+            // An infinite weight stays where it is.
+            if (factor && (!acc.weights.empty() || !acc.divisors.empty())) term = finite(term);
             total = total ? a_.add(total, term) : term;
             return;
           }

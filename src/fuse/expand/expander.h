@@ -88,6 +88,7 @@ class Expander {
   void bound_of(expr::IndexId index, const expr::NodePtr& node, Bound& bound) const;
   void check_ends(const expr::Binder& binder, const Path& path, const Bound& bound);
   tile::AxisId axis_for(Symbol name, const tile::ExprPtr& lo, const tile::ExprPtr& hi, tile::AxisSet taken);
+  bool may_share(tile::AxisId id) const;
   // Axes on which the indices that are free in a node stand.
   tile::AxisSet axes_below(const expr::NodePtr& node);
 
@@ -119,6 +120,10 @@ class Expander {
   Graph graph_;
   Interner intern_;
   tile::Ranges ranges_;
+  std::vector<Symbol> index_names_;  // of each axis: the first index that stood on it
+  tile::AxisSet ending_;             // axes over which ends of ranges are reduced
+  tile::AxisSet reduced_;            // axes of reductions
+  bool in_reduction_ = false;        // the range at hand is one of a reduction
   expr::Precisions precisions_;
   std::unordered_map<expr::IndexId, tile::ExprPtr> env_;
   std::map<std::vector<const void*>, Value> done_;

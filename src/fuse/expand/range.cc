@@ -58,7 +58,10 @@ Expander::Value Expander::reduction(const NodePtr& node, const Path& path) {
   Path inner = path;
   ExprPtr mask;
   for (const expr::Binder& b : node->binders) {
+    bool outside = std::exchange(in_reduction_, true);
     Ranged r = enter(b, inner, taken, bound_of(b, node->args[0]));
+    in_reduction_ = outside;
+    reduced_ |= r.index->axes;
     out.needs |= r.needs;
     taken |= r.index->axes;
     over |= r.index->axes;
@@ -214,6 +217,7 @@ Expander::Ranged Expander::enter(const expr::Binder& b, const Path& path, AxisSe
       if (upper && bounds.high) return integer(*bounds.high);
       if (!upper && bounds.low) return integer(*bounds.low);
     }
+    ending_ |= e->axes;
     return in(tile::reduce(upper ? tile::Op::kMax : tile::Op::kMin, e->axes, e));
   };
   taken |= lo.e->axes | hi.e->axes;
@@ -241,8 +245,8 @@ AxisId Expander::axis_for(Symbol name, const ExprPtr& lo, const ExprPtr& hi, Axi
     const tile::Axis& a = graph_.axes[i];
     auto id = static_cast<AxisId>(i);
     if (a.hi != hi || taken.has(id) || (a.lo != lo && !(zero(a.lo) && zero(lo)))) continue;
-    if (a.name == name) return id;
-    if (other < 0) other = id;
+    if (index_names_[i] == name) return id;
+    if (other < 0 && may_share(id)) other = id;
   }
   if (other >= 0) return other;
   if (graph_.axes.size() == 64) {
@@ -258,7 +262,12 @@ AxisId Expander::axis_for(Symbol name, const ExprPtr& lo, const ExprPtr& hi, Axi
   };
   for (int k = 2; used(text); ++k) text = fmt::format("{}_{}", name.str(), k);
   graph_.axes.push_back({Symbol(text), zero(lo) ? nullptr : lo, hi});
+  index_names_.push_back(name);
   return static_cast<AxisId>(graph_.axes.size() - 1);
 }
+
+// May an index of another name stand on the axis? One that ends ranges has to be walked outside of them, so it must not
+// be reduced by the way.
+bool Expander::may_share(AxisId id) const { return in_reduction_ ? !ending_.has(id) : !reduced_.has(id); }
 
 }  // namespace quern::fuse
