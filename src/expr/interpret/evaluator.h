@@ -120,6 +120,7 @@ class Evaluator {
   Real contracted(const SumParts& parts, double& largest);
   bool takes_out_infinity(const SumParts& parts);
   void gate(const GatedSum& sum, Real& term, double& largest);
+  double peak(const Step& s);
   static bool exact_operand(const SumParts& parts, std::span<const Real> factors, int k);
 
   const Plan& plan_;

@@ -87,6 +87,14 @@ Evaluator::Slot Evaluator::reduce(const Step& s) {
 // (`largest`), and as small as all below 1.
 Real Evaluator::contracted(const SumParts& parts, double& largest) {
   size_t first = factors_.size();  // a factor may hold a contraction of its own
+  auto largest_part = [&](const Step& factor) {
+    ++quiet_;
+    bool failed_before = failed_;
+    double out = peak(factor);
+    failed_ = failed_before;
+    --quiet_;
+    return out;
+  };
   double above[2] = {1, 1}, magnitude[2] = {1, 1}, inside[2] = {1, 1}, taken[2] = {1, 1}, below = 1;
   bool hoists[2] = {false, false}, absent = false;
   for (const SumParts::Factor& f : parts.factors) {
@@ -95,7 +103,7 @@ Real Evaluator::contracted(const SumParts& parts, double& largest) {
     factors_.push_back(y);
     double high = std::fabs(y.v) + y.e, low = std::max(0.0, std::fabs(y.v) - y.e);
     if (f.inverse) high = 1 / std::exchange(low, 1 / high);
-    above[f.operand] *= std::max(1.0, high);
+    above[f.operand] *= f.inverse ? std::max(1.0, high) : std::max(high, largest_part(*f.value));
     magnitude[f.operand] *= high;
     below *= std::min(1.0, low);
     if (f.apart) taken[f.operand] *= std::max(1.0, high);
@@ -140,6 +148,31 @@ Real Evaluator::contracted(const SumParts& parts, double& largest) {
   }
   if (std::isnan(out.e)) out.e = kInfinity;
   return out;
+}
+
+// How large a partial product of the factor may be, at least 1: what an unannotated local multiplies and divides by is
+// of the same product, and may be taken out of the sum too.
+double Evaluator::peak(const Step& s) {
+  switch (s.op) {
+    case Op::kMul: return peak(*s.args[0]) * peak(*s.args[1]);
+    case Op::kDiv: {
+      Real y = number(*s.args[1]);
+      return peak(*s.args[0]) * std::max(1.0, 1 / std::max(0.0, std::fabs(y.v) - y.e));
+    }
+    case Op::kNeg: return peak(*s.args[0]);
+    case Op::kSelect: return peak(*s.args[boolean(*s.args[1]).v ? 0 : 2]);
+    case Op::kLocal: {
+      const LocalPlan& l = plan_.locals[static_cast<size_t>(s.target)];
+      if (l.type) break;
+      std::vector<int64_t> at;
+      for (const Step* arg : s.args) at.push_back(integer(*arg).v);
+      for (size_t i = 0; i < at.size(); ++i) slots_[l.ranges[i].slot] = at[i];
+      return peak(*l.value);
+    }
+    default: break;
+  }
+  Real y = number(s);
+  return std::max(1.0, std::fabs(y.v) + y.e);
 }
 
 // An infinity that is taken out multiplies the sum, not its terms.
