@@ -16,7 +16,7 @@ struct Parameter {
 const std::vector<Parameter>& all_parameters() {
   static const std::vector<Parameter> all = {
       {"q", {"T[M, K]", "T[M, K]", "f32[M, K]", "f8e4m3[M, K]"}},
-      {"x", {"U[N, K]", "U[N, K]", "T[N, K]", "f8e5m2[N, K]"}},
+      {"x", {"U[N, K]", "U[N, K]", "T[N, K]", "f8e5m2[N, K]", "f4e2m1[N, K]"}},
       {"v", {"T[N, E]", "U[N, E]", "f32[N, E]", "f64[N, E]"}},
       {"c", {"f32[M]", "T[M]", "f64[M]"}},
       {"d", {"f32[N]", "U[N]"}},
@@ -24,7 +24,7 @@ const std::vector<Parameter>& all_parameters() {
       {"g", {"f32[N, (K + 3) // 4]", "U[N, (K + 3) // 4]"}},
       {"wo", {"U[E, K]", "f32[E, K]"}},
       {"a", {"u8[M, K]", "i8[M, K]", "i32[M, K]"}},
-      {"b", {"i8[N, K]", "u8[N, K]", "i16[N, K]"}},
+      {"b", {"i8[N, K]", "u8[N, K]", "i16[N, K]", "u4[N, K]", "i4[N, K]"}},
       {"s", {"f32"}},
       {"len", {"i32[M]"}},
       {"start", {"i32[1 + M]"}},
@@ -232,14 +232,17 @@ void RandomProgram::pieces() {
 }
 
 void RandomProgram::updates() {
-  switch (below(4)) {
+  switch (below(5)) {
     case 0: {
       std::string h = result("[N]", "f32", " = 0.5");
       line(fmt::format("for[n < N{}] {}[id[n]] += d[n]", pick({"", " if n % 2 == 0", " if on[n]"}), h));
       break;
     }
-    case 1: line(fmt::format("for[n < N] {}[id[n]] += 1", result("[N]", "i32", " = 0"))); break;
-    case 2: line(fmt::format("z[m] = z[m] * 0.9 + {}", mapped("c[m]", 1))); break;
+    case 1:
+      line(fmt::format("for[n < N] {}[id[n]] = d[n]", result("[N]", pick({"f32", "T", "f64"}), " = 0.25")));
+      break;
+    case 2: line(fmt::format("for[n < N] {}[id[n]] += 1", result("[N]", "i32", " = 0"))); break;
+    case 3: line(fmt::format("z[m] = z[m] * 0.9 + {}", mapped("c[m]", 1))); break;
     default: line(fmt::format("o[m, n] += {}", mapped(element(), 1)));
   }
 }

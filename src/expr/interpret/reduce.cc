@@ -269,17 +269,25 @@ Evaluator::Slot Evaluator::product(const Step& s) {
   // In any order: partial products may be as large as all factors above 1 together, as small as all below 1.
   Real total{1, 0};
   double up = 1, down = 1, count = 0;
+  bool zero = false, infinite = false, nan = false;
   bool sure = loop(s, 0, [&] {
     Real x = number(body);
     total = count++ == 0 ? x : multiply(total, x, s.unit);
+    zero |= x.v == 0;
+    infinite |= std::isinf(x.v);
+    nan |= std::isnan(x.v);
     if (std::isfinite(x.v)) up *= std::max(1.0, std::fabs(x.v) + x.e);
     double least = std::fabs(x.v) - x.e;
     if (least > 0) down *= std::min(1.0, least);
   });
-  if (s.unit == kSingle && count > 1 && !std::isnan(total.v)) {
-    if (!(up <= kLargestSingle) || (std::isinf(total.v) && down < kLeastNormal)) {
+  bool single = s.unit == kSingle;
+  // A NaN among them, or an infinity and a zero, make one in any order.
+  if (count > 1 && !nan && !(zero && infinite)) {
+    double largest = single ? kLargestSingle : std::numeric_limits<double>::max();
+    double least = single ? kLeastNormal : std::numeric_limits<double>::min();
+    if (!(up <= largest) || (infinite && down < least)) {
       total.e = kInfinity;
-    } else if (down < kLeastNormal) {
+    } else if (single && down < least) {
       total.e += count * kHalfLeast * up;
     }
   }

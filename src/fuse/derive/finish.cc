@@ -507,6 +507,12 @@ Finisher::Scaled Finisher::compute(const ExprPtr& e) {
       case Op::kLog:
       case Op::kLog2: {
         Scaled s = of(0);
+        // Steps of a gauge beside a logarithm would cost its last bits.
+        for (const Monomial& m : s.e) {
+          for (const ExprPtr& f : m.factors) {
+            if (auto g = symbol_index(f, Symbols::kGauge)) uncancelled.insert(*g);
+          }
+        }
         ExprPtr log = sum_of(a_, a_.expression(s.e, e->type), a_.apply(Op::kLog, {s.m}), false);
         if (e->op == Op::kLog2) log = a_.mul(log, a_.number(std::numbers::log2e, e->type));
         return {log, {}};

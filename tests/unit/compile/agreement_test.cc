@@ -174,6 +174,17 @@ TEST(Agreement, ExponentialsInF32AreNotPutTogetherInF64) {
   EXPECT_EQ(wrong(c), "");
 }
 
+TEST(Agreement, ALogarithmOfALargeSumKeepsItsLastBits) {
+  Case c = make_case(
+      "kernel k(q: f32[M, K], x: f32[N, K]) -> y: f32[M] {\n"
+      "  t[m, n] = sum[k] q[m, k] * x[n, k]\n"
+      "  y[m] = logsumexp[n](t[m, n])\n}\n",
+      {{"M", 400}, {"N", 20}, {"K", 3}});
+  set(c, "q", [](int64_t i) { return static_cast<double>(i % 1200); });
+  set(c, "x", [](int64_t i) { return static_cast<double>(1 + i % 5); });
+  EXPECT_EQ(wrong(c), "");
+}
+
 TEST(Agreement, ValuesOfAStreamComeAfterItWhenAnotherSumIsWalked) {
   Case c = make_case(
       "kernel k[N](q: f32[M, K], x: f32[N, K], start: i32[M + 1]) -> (y: f32[M], z: f32[M]) {\n"
