@@ -28,7 +28,7 @@ Every message has a code, a place with a caret, what was found, and what to do. 
 
 | letter | meaning | exit code |
 |---|---|---|
-| E | the program or the call is wrong | 2; for E801 to E806, which are found in the data while running, 1 |
+| E | the program or the call is wrong | 2; for E801 to E807, which are found while running, 1 |
 | N | not supported yet, with the nearest thing that works | 3 |
 | R | a remark: a choice that costs something, with its reason | 0 |
 | B | a bug in Quern | 70 |

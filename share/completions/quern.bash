@@ -43,7 +43,7 @@ _quern() {
     ((${#words[@]} > 1)) && previous=${words[-2]}
     for ((i = 1; i < ${#words[@]} - 1; ++i)); do
         case ${words[i]} in
-            --color | --dim | --type | --seed | --on | --threads | --at | -o | --checks | --operands | --schedule | --vectors)
+            --color | --dim | --type | --seed | --on | --threads | --at | -o | --checks | --operands | --schedule | --vectors | --cases)
                 ((++i))
                 ;;
             -*) ;;
@@ -81,7 +81,7 @@ _quern() {
         --checks) mapfile -t COMPREPLY < <(compgen -P "$given" -W 'trust keep' -- "$word"); return ;;
         --operands) mapfile -t COMPREPLY < <(compgen -P "$given" -W 'exact round' -- "$word"); return ;;
         --vectors) mapfile -t COMPREPLY < <(compgen -P "$given" -W 'sse2 avx2 avx512' -- "$word"); return ;;
-        --dim | --seed | --threads | --schedule) return ;;
+        --dim | --seed | --threads | --schedule | --cases) return ;;
         -o) mapfile -t COMPREPLY < <(compgen -f -- "$word"); compopt -o filenames 2>/dev/null; return ;;
     esac
 
@@ -91,7 +91,7 @@ _quern() {
         case $command in
             '') options+=' --version' ;;
             run) options+="$compiler --seed --on --threads -o --bounds --remarks --json" ;;
-            check) options+=' --dim --type --verbose --remarks --json' ;;
+            check) options+=' --dim --type --language-only --cases --seed --vectors --verbose --remarks --json' ;;
             format) options+=' --check' ;;
             list) options+=' --json' ;;
             emit) options+="$compiler --at --json" ;;

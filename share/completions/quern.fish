@@ -35,7 +35,7 @@ function __quern_needs_target
             continue
         end
         switch $word
-            case --dim --type --seed --on --threads --at --color -o --checks --operands --schedule --vectors
+            case --dim --type --seed --on --threads --at --color -o --checks --operands --schedule --vectors --cases
                 set skip 1
             case '-*'
             case '*'
@@ -65,13 +65,15 @@ complete -c quern -n '__fish_seen_subcommand_from run bench; and not __quern_nee
 complete -c quern -n '__fish_seen_subcommand_from format list' -k -a '(__fish_complete_suffix .qn)'
 complete -c quern -n '__fish_seen_subcommand_from run check emit derive bench' -l dim -x -d 'NAME=size'
 complete -c quern -n '__fish_seen_subcommand_from run check emit derive bench' -l type -x -a '(__quern_types)' -d 'NAME=type'
-complete -c quern -n '__fish_seen_subcommand_from run bench' -l seed -x -d 'The seed of random arrays'
+complete -c quern -n '__fish_seen_subcommand_from run check bench' -l seed -x -d 'The seed of random arrays'
 complete -c quern -n '__fish_seen_subcommand_from run' -l on -x -a 'cpu interpreter' -d 'The device'
 complete -c quern -n '__fish_seen_subcommand_from run bench' -l threads -x -d 'Threads to compute with'
 complete -c quern -n '__fish_seen_subcommand_from run' -s o -r -F -d 'Write the results'
 complete -c quern -n '__fish_seen_subcommand_from run' -l bounds -d 'Also write error bounds'
 complete -c quern -n '__fish_seen_subcommand_from run check' -l remarks -d 'Show remarks'
-complete -c quern -n '__fish_seen_subcommand_from check' -s v -l verbose -d 'Show every subscript'
+complete -c quern -n '__fish_seen_subcommand_from check' -s v -l verbose -d 'Show every subscript and case'
+complete -c quern -n '__fish_seen_subcommand_from check' -l language-only -d 'Compare no compiled code'
+complete -c quern -n '__fish_seen_subcommand_from check' -l cases -x -d 'Sizes and types to compare at'
 complete -c quern -n '__fish_seen_subcommand_from run check list emit derive bench devices' -l json -d 'Print JSON'
 complete -c quern -n '__fish_seen_subcommand_from format' -l check -d 'Only look'
 complete -c quern -n '__fish_seen_subcommand_from emit' -l at -x -a 'expr lowered tiled placed laid llvm asm' -d 'The level'
@@ -79,4 +81,4 @@ complete -c quern -n '__fish_seen_subcommand_from run emit derive bench' -l chec
 complete -c quern -n '__fish_seen_subcommand_from run emit derive bench' -l operands -x -a 'exact round' -d 'Operands of contractions'
 complete -c quern -n '__fish_seen_subcommand_from run emit derive bench' -l deterministic -d 'The same bits in every run'
 complete -c quern -n '__fish_seen_subcommand_from run emit derive bench' -l schedule -x -d 'Tile sizes and walks'
-complete -c quern -n '__fish_seen_subcommand_from run emit derive bench' -l vectors -x -a 'sse2 avx2 avx512' -d 'Vectors to compile for'
+complete -c quern -n '__fish_seen_subcommand_from run check emit derive bench' -l vectors -x -a 'sse2 avx2 avx512' -d 'Vectors to compile for'

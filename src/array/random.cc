@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <limits>
 #include <unordered_map>
 
 #include "array/normal.h"
@@ -54,10 +56,18 @@ int64_t offset(int64_t lo, uint64_t by) { return static_cast<int64_t>(static_cas
 // Numbers in [lo, last]; 0 stands for 2^64.
 uint64_t count_of(int64_t lo, int64_t last) { return static_cast<uint64_t>(last) - static_cast<uint64_t>(lo) + 1; }
 
-void fill_normal(Array& out, Stream& stream, double scale) {
-  for (int64_t i = 0; i < out.elements(); ++i) {
-    double value = normal_from_word(stream.word(i)) * scale;
-    if (out.type == ScalarType::f8e8m0)
+// Words behind those of the normals say which elements are none, and what they are.
+void fill_normal(Array& out, Stream& stream, const Fill& fill) {
+  constexpr double kInf = std::numeric_limits<double>::infinity();
+  constexpr double kSpecials[] = {0,    -0.0, 1, -1, 0.5, kInf, -kInf, std::numeric_limits<double>::quiet_NaN(),
+                                  1e34, 1e-45};
+  int64_t n = out.elements();
+  for (int64_t i = 0; i < n; ++i) {
+    double value = fill.mean + normal_from_word(stream.word(i)) * fill.scale;
+    if (fill.pattern != Fill::kNormal && stream.below(10, n + 2 * i) < 3) {
+      value = fill.pattern == Fill::kMasked ? -kInf : kSpecials[stream.below(std::size(kSpecials), n + 2 * i + 1)];
+    }
+    if (out.type == ScalarType::f8e8m0 && std::isfinite(value))
       value = std::ldexp(1.0, static_cast<int>(std::clamp(std::nearbyint(value), -127.0, 127.0)));
     if (kind(out.type) == Kind::kInt) value = std::nearbyint(value);
     set_real(out, i, value);
@@ -153,6 +163,8 @@ Result<Array> random_array(ScalarType type, std::vector<int64_t> shape, uint64_t
       if (!holds(lo) || !holds(last)) return refuse(fmt::format("{} does not hold all of [{}, {}]", of, lo, last));
       break;
     case Fill::kNormal:
+    case Fill::kMasked:
+    case Fill::kSpecial:
       if (kind(type) == Kind::kBool) return refuse("a bool is not a number");
       break;
     case Fill::kConstant:
@@ -162,7 +174,9 @@ Result<Array> random_array(ScalarType type, std::vector<int64_t> shape, uint64_t
   }
   int64_t n = out.elements();
   switch (fill.pattern) {
-    case Fill::kNormal: fill_normal(out, stream, fill.scale); break;
+    case Fill::kNormal:
+    case Fill::kMasked:
+    case Fill::kSpecial: fill_normal(out, stream, fill); break;
     case Fill::kUniformInt:
       for (int64_t i = 0; i < n; ++i) set_int(out, i, offset(lo, stream.below(count_of(lo, last), i)));
       break;

@@ -14,7 +14,10 @@ namespace quern::array {
 
 struct Fill {
   enum Pattern : uint8_t {
-    kNormal,        // mean 0, standard deviation `scale`, rounded to the type; f8e8m0: 2^round(that), so near 1
+    kNormal,        // standard deviation `scale` about `mean`, rounded to the type; f8e8m0: 2^round(that), so near 1
+    kMasked,        // reals: as kNormal, and three in ten are -inf
+    kSpecial,       // reals: as kNormal, and three in ten are zeros of both signs, ones, a half, infinities, NaN, the
+                    // smallest of f32, and 1e34 (larger ones overflow where a sum is scaled before it is divided)
     kUniformInt,    // whole numbers in [lo, hi), as far as the type has them
     kLengths,       // in [lo, hi]; with two entries or more, one is lo and one is hi (an empty row, a full row)
     kSortedStarts,  // along the last dimension: lo, then never falling, hi at last; with three or more entries some
@@ -28,6 +31,7 @@ struct Fill {
   int64_t lo = 0;
   int64_t hi = 0;
   double scale = 1;
+  double mean = 0;
 };
 
 // What suits a type if nothing else is known: normals for reals; all values for bools and for integers of up to 8 bits,

@@ -54,6 +54,7 @@ struct DeviceRow {
   std::string name;         // as --on takes it
   std::string description;  // one line
   double units = 0, clock = 0, vector_bytes = 0, l1_bytes = 0, l2_bytes = 0, l3_bytes = 0;
+  std::vector<std::string> vectors;  // levels whose code runs here, as Options::vectors takes them
 };
 
 // What compiled code has to do (compile/count.h).

@@ -3,36 +3,11 @@
 #include <chrono>
 #include <iterator>
 
-#include "array/random.h"
 #include "base/text.h"
 #include "cli/scalar_argument.h"
-#include "expr/draw.h"
 
 namespace quern::cli {
 namespace {
-
-array::Fill fill_of(const expr::Draw& draw) {
-  using Pattern = expr::Draw::Pattern;
-  array::Fill fill;
-  fill.lo = draw.lo;
-  fill.hi = draw.hi;
-  switch (draw.pattern) {
-    case Pattern::kReal: fill.pattern = array::Fill::kNormal; break;
-    case Pattern::kInteger: fill.pattern = array::Fill::kUniformInt; break;
-    case Pattern::kDistinct: fill.pattern = array::Fill::kDistinct; break;
-    case Pattern::kBool: fill.pattern = array::Fill::kBool; break;
-    // These two include their upper end.
-    case Pattern::kLength:
-      fill.pattern = array::Fill::kLengths;
-      fill.hi = draw.hi - 1;
-      break;
-    case Pattern::kSortedStarts:
-      fill.pattern = array::Fill::kSortedStarts;
-      fill.hi = draw.hi - 1;
-      break;
-  }
-  return fill;
-}
 
 // Nine digits: enough to differ, few enough to type.
 uint64_t clock_seed() {
@@ -58,6 +33,29 @@ Result<void> check_memory(const expr::Program& program, const BoundRun& run) {
 }
 
 }  // namespace
+
+array::Fill fill_of(const expr::Draw& draw) {
+  using Pattern = expr::Draw::Pattern;
+  array::Fill fill;
+  fill.lo = draw.lo;
+  fill.hi = draw.hi;
+  switch (draw.pattern) {
+    case Pattern::kReal: fill.pattern = array::Fill::kNormal; break;
+    case Pattern::kInteger: fill.pattern = array::Fill::kUniformInt; break;
+    case Pattern::kDistinct: fill.pattern = array::Fill::kDistinct; break;
+    case Pattern::kBool: fill.pattern = array::Fill::kBool; break;
+    // These two include their upper end.
+    case Pattern::kLength:
+      fill.pattern = array::Fill::kLengths;
+      fill.hi = draw.hi - 1;
+      break;
+    case Pattern::kSortedStarts:
+      fill.pattern = array::Fill::kSortedStarts;
+      fill.hi = draw.hi - 1;
+      break;
+  }
+  return fill;
+}
 
 Result<BoundRun> bind_run(const expr::Program& program, expr::Request request, Arguments arguments,
                           std::optional<uint64_t> seed) {

@@ -6,11 +6,16 @@
 #include <string>
 #include <vector>
 
+#include "array/random.h"
 #include "cli/argument_files.h"
 #include "expr/bind.h"
+#include "expr/draw.h"
 #include "expr/program.h"
 
 namespace quern::cli {
+
+// How an array is drawn that suits the subscripts of a kernel.
+array::Fill fill_of(const expr::Draw& draw);
 
 struct BoundRun {
   expr::Binding binding;

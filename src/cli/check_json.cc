@@ -37,6 +37,35 @@ Json subscript_value(const ProvedSubscript& s, const KernelProofs& proofs) {
   return out;
 }
 
+Json compiled_value(const CompiledCheck& c) {
+  Json out;
+  out["not_compared"] = c.not_compared.empty() ? Json(nullptr) : Json(c.not_compared);
+  out["vectors"] = c.vectors;
+  out["agrees"] = c.errors.empty() && c.not_compared.empty();
+  out["cases"] = Json::array();
+  for (const CompiledCheck::Case& one : c.cases) {
+    Json value;
+    value["sizes"] = Json::object();
+    for (const auto& [name, size] : one.sizes) value["sizes"][name.str()] = size;
+    value["types"] = Json::object();
+    for (const auto& [name, type] : one.types) value["types"][name.str()] = quern::name(type);
+    value["seed"] = one.seed;
+    value["draws"] = one.draws;
+    value["faulty"] = one.faulty;
+    out["cases"].push_back(std::move(value));
+  }
+  out["results"] = Json::array();
+  for (const CompiledCheck::Result& r : c.results) {
+    Json value;
+    value["name"] = r.name.str();
+    value["exact"] = r.exact;
+    value["error"] = number_value(r.error);
+    value["bound"] = number_value(r.bound);
+    out["results"].push_back(std::move(value));
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string check_json(const CheckedUnit& unit) {
@@ -51,6 +80,7 @@ std::string check_json(const CheckedUnit& unit) {
     one["subscripts"] = Json::array();
     for (const ProvedSubscript& s : e.proofs.subscripts) one["subscripts"].push_back(subscript_value(s, e.proofs));
     one["remarks"] = diagnostics_value(e.proofs.remarks);
+    one["compiled"] = e.compiled ? compiled_value(*e.compiled) : Json(nullptr);
     out["kernels"].push_back(std::move(one));
   }
   out["diagnostics"] = diagnostics_value(unit.errors);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "cli/check_report.h"
 
 namespace quern::cli {
@@ -56,6 +57,31 @@ std::string details(const KernelProofs& proofs) {
   return out;
 }
 
+std::string compared(const CompiledCheck& c) {
+  if (!c.not_compared.empty()) return fmt::format("  not compared with compiled code: {}\n", c.not_compared);
+  int64_t draws = 0, faulty = 0;
+  for (const CompiledCheck::Case& one : c.cases) draws += one.draws, faulty += one.faulty;
+  std::string out = fmt::format("  compiled for {}: {} {}, seed {}: {}\n", join(c.vectors, ", "), draws,
+                                draws == 1 ? "set of arguments" : "sets of arguments", c.cases.front().seed,
+                                c.errors.empty() ? "as the interpreter" : "differs from the interpreter");
+  if (faulty) out += fmt::format("    in {} of them faults in the data, and only these are compared\n", faulty);
+  for (const CompiledCheck::Result& r : c.results) {
+    if (faulty == draws) break;
+    out += r.exact ? fmt::format("    {}: exact\n", r.name.str())
+                   : fmt::format("    {}: error {:.3g}, bound {:.3g}: {:.1f} %\n", r.name.str(), r.error, r.bound,
+                                 100 * r.error / r.bound);
+  }
+  return out;
+}
+
+std::string case_text(const CompiledCheck::Case& c) {
+  std::string text = sizes_text(c.sizes);
+  for (const auto& [name, type] : c.types) {
+    text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", name.str(), quern::name(type));
+  }
+  return fmt::format("    {}{}seed {}, {} sets of arguments\n", text, text.empty() ? "" : ": ", c.seed, c.draws);
+}
+
 }  // namespace
 
 std::string check_text(const CheckedUnit& unit, bool verbose) {
@@ -66,6 +92,9 @@ std::string check_text(const CheckedUnit& unit, bool verbose) {
                                                                                  : summary(e.proofs);
     out += fmt::format("{}:{}: {}\n", unit.file, e.kernel->name.str(), what);
     if (verbose) out += details(e.proofs);
+    if (!e.compiled) continue;
+    out += compared(*e.compiled);
+    for (const CompiledCheck::Case& c : e.compiled->cases) out += verbose ? case_text(c) : "";
   }
   return out;
 }

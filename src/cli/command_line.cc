@@ -14,7 +14,7 @@ using Texts = std::vector<std::string>;
 
 // Options that are given once are collected like those that repeat, so that a second one gets a message of ours.
 struct Collected {
-  Texts color, seed, device, output, threads, level, checks, operands, schedule, vectors;
+  Texts color, seed, device, output, threads, level, cases, checks, operands, schedule, vectors;
 };
 
 // Only what an option takes, without CLI11's marks for how often.
@@ -64,10 +64,14 @@ void add_run(CLI::App& app, CommandLine& line, Collected& once) {
   add_json(app, line);
 }
 
-void add_check(CLI::App& app, CommandLine& line) {
+void add_check(CLI::App& app, CommandLine& line, Collected& once) {
   option(app, "FILE", line.targets, "...", "Files, or FILE:kernel")->allow_extra_args()->required();
   add_sizes(app, line);
-  app.add_flag("-v,--verbose", line.verbose, "Show every subscript");
+  app.add_flag("--language-only", line.language_only, "Don't compare compiled code with the interpreter");
+  option(app, "--cases", once.cases, "N", "Sizes and types to compare at; else 3");
+  option(app, "--seed", once.seed, "N", "The seed of sizes and arrays to compare with; else 1");
+  option(app, "--vectors", once.vectors, "LEVEL", "Compare sse2, avx2 or avx512 only; else all that run here");
+  app.add_flag("-v,--verbose", line.verbose, "Show every subscript, and every case that was compared");
   app.add_flag("--remarks", line.remarks, "Show remarks: kept checks, operands that may be rounded, free order");
   add_json(app, line);
 }
@@ -160,6 +164,7 @@ std::optional<Diagnostic> take_all(Collected& once, CommandLine& line) {
                 {"-o", once.output, line.output},
                 {"--threads", once.threads, line.threads},
                 {"--at", once.level, line.level},
+                {"--cases", once.cases, line.cases},
                 {"--checks", once.checks, line.checks},
                 {"--operands", once.operands, line.operands},
                 {"--schedule", once.schedule, line.schedule},
@@ -202,7 +207,7 @@ Result<CommandLine> parse_command_line(int argc, const char* const* argv) {
     commands.push_back(sub);
   }
   add_run(*commands[1], line, once);
-  add_check(*commands[2], line);
+  add_check(*commands[2], line, once);
   add_format(*commands[3], line);
   add_list(*commands[4], line);
   add_emit(*commands[5], line, once);

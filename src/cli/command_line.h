@@ -19,13 +19,14 @@ struct CommandLine {
   std::vector<std::string> arguments;   // run: name=value, or an archive
   std::vector<std::string> dimensions;  // NAME=size
   std::vector<std::string> types;       // NAME=type
-  std::optional<std::string> seed, device, output, threads, level;
+  std::optional<std::string> seed, device, output, threads, level, cases;
   std::optional<std::string> checks, operands, schedule, vectors;  // for the compiler
   bool json = false;
   bool bounds = false;         // run
   bool remarks = false;        // run, check
   bool deterministic = false;  // run
   bool verbose = false;        // check
+  bool language_only = false;  // check
   bool check = false;          // format
 };
 

@@ -25,10 +25,12 @@ inline constexpr HelpText kHelpTexts[] = {
      "  quern run matmul.qn --dim M=4 --dim K=3 --dim N=5 --seed 1\n"
      "  quern run matmul.qn a=left.npy b=weights.npz:w -o product.npy\n"
      "  quern run attention.qn:paged_attention arguments.safetensors --type T=bf16 -o results/"},
-    {"check", "Look for mistakes, and prove that subscripts stay in range",
-     "Dimensions without --dim stand for all sizes; where that proves nothing, samples are tried.\n\n"
+    {"check", "Look for mistakes, prove that subscripts stay in range, and compare compiled code with the interpreter",
+     "Dimensions without --dim stand for all sizes; where that proves nothing, samples are tried. Compiled code is\n"
+     "compared at small sizes, or at those given, on random and hostile numbers.\n\n"
      "Examples:\n"
-     "  quern check kernels/*.qn\n"
+     "  quern check matmul.qn\n"
+     "  quern check --language-only kernels/*.qn\n"
      "  quern check -v attention.qn:attention --dim H=32 --dim G=8"},
     {"format", "Write files in canonical form, in place",
      "Examples:\n"

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "base/philox.h"
+#include "expr/prove.h"
+
 namespace quern::cli {
 namespace {
 
@@ -76,6 +79,47 @@ std::vector<Sample> samples(const expr::Program& program, const expr::Request& r
     attempt(sizes);
   }
   return out;
+}
+
+std::optional<Sample> small_sample(const expr::Program& program, const expr::Request& request, int64_t most,
+                                   uint64_t seed) {
+  constexpr int kTries = 4000;
+  constexpr int64_t kMostElements = 1 << 16, kMostPoints = 1 << 20;
+  int64_t counter = 0;
+  for (int i = 0; i < kTries; ++i) {
+    Sample sample;
+    expr::Request full = request;
+    int64_t points = 1;
+    for (const expr::Dimension& d : program.dimensions) {
+      if (auto given = request.dimensions.find(d.name); given != request.dimensions.end()) {
+        points = std::min(points, kMostPoints) * std::clamp<int64_t>(given->second, 1, kMostPoints);
+        continue;
+      }
+      // Every other time powers of two, which divide each other.
+      int64_t word = random_bits(static_cast<int64_t>(seed), counter++);
+      int64_t size = 1 + word % most;
+      if (i % 2) {
+        for (size = 1; size * 2 <= most && word % 4 != 0; word /= 4) size *= 2;
+      }
+      points = std::min(points, kMostPoints) * size;
+      sample.chosen.emplace_back(d.name, size);
+      full.dimensions[d.name] = size;
+    }
+    if (points > kMostPoints && !sample.chosen.empty()) continue;
+    auto bound = expr::bind(program, full);
+    if (!bound) continue;
+    int64_t elements = 0;
+    for (const std::vector<int64_t>& shape : bound->shapes) {
+      int64_t count = 1;
+      for (int64_t n : shape) count = std::min(count, kMostElements) * std::min(n, kMostElements + 1);
+      elements += count;
+    }
+    if (elements > kMostElements && !sample.chosen.empty()) continue;
+    if (!expr::prove(program, *bound).errors.empty()) continue;
+    sample.binding = *std::move(bound);
+    return sample;
+  }
+  return std::nullopt;
 }
 
 }  // namespace quern::cli

@@ -5,6 +5,7 @@
 #include "compile/derivation.h"
 #include "device/cpu/executable.h"
 #include "device/cpu/peak.h"
+#include "jit/cpu_target.h"
 
 namespace quern::compile {
 namespace {
@@ -31,6 +32,9 @@ std::vector<backend::DeviceRow> devices() {
   cpu.l1_bytes = host.l1_bytes.value;
   cpu.l2_bytes = host.l2_bytes.value;
   cpu.l3_bytes = host.l3_bytes.value;
+  for (auto level : {jit::VectorLevel::kSse2, jit::VectorLevel::kAvx2, jit::VectorLevel::kAvx512}) {
+    if (jit::runs_here(jit::cpu_of(level))) cpu.vectors.emplace_back(jit::name(level));
+  }
   return {cpu};
 }
 

@@ -17,7 +17,8 @@ kernel grouped(q: f32[H], k: f32[G]) -> y: f32[H] {
 NOTED = "kernel a(x: f32) -> y: f32 {\n  y = x\n  y = x\n}\n\nkernel a(x: f32) -> y: f32 {\n  y = x\n}\n"
 BLUR = "kernel blur(x: f32[N]) -> y: f32[N] {\n  y[i] = sum[r < 3] x[i + r]\n}\n"
 # Objects whose keys are the user's names, and lists that reuse the fields of diagnostics.
-NAMED = ("dimensions", "types", "kernels[].subscripts[].sizes")
+NAMED = ("dimensions", "types", "kernels[].subscripts[].sizes", "kernels[].compiled.cases[].sizes",
+         "kernels[].compiled.cases[].types")
 
 
 def documented():

@@ -17,11 +17,11 @@ class Source(QuernCase):
                 self.expect(f"{command} {file}", 2, "", f"error E117: can't read '{file}': {why}\n")
 
     def test_endless(self):
-        self.expect("check /dev/zero", 2, "", "error E117: can't read '/dev/zero': it is larger than 256 MiB\n")
+        self.expect("check --language-only /dev/zero", 2, "", "error E117: can't read '/dev/zero': it is larger than 256 MiB\n")
 
     def test_empty(self):
         self.write("empty.qn", "")
-        self.expect("check empty.qn", 0, "")
+        self.expect("check --language-only empty.qn", 0, "")
         self.expect("format empty.qn", 0, "")
         self.expect("list empty.qn", 0, "empty.qn\n")
         for command in ("run", "emit --at expr"):
@@ -46,7 +46,7 @@ class Source(QuernCase):
     def test_many_errors(self):
         lines = "".join(f"  y{i}[n] = z{i}[n]\n" for i in range(150))
         self.write("many.qn", "kernel k(x: f32[N]) -> y: f32[N] {\n" + lines + "  y[n] = x[n]\n}\n")
-        code, _, err = self.quern("check", "many.qn")
+        code, _, err = self.quern("check", "--language-only", "many.qn")
         self.assertEqual(code, 2)
         errors = sum(line.startswith("error E") for line in err.splitlines())
         self.assertEqual(errors, 100)
@@ -63,7 +63,7 @@ class Source(QuernCase):
         for command in ("run", "check", "list", "emit --at expr"):
             err = "error E741: two.qn has no kernel matmol\n   = help: did you mean two.qn:matmul?\n"
             self.assertEqual(self.quern(*command.split(), "two.qn:matmol")[2], err)
-        self.expect("check two.qn:unlike", 2, "",
+        self.expect("check --language-only two.qn:unlike", 2, "",
                     "error E741: two.qn has no kernel unlike\n   = help: it holds matmul, gather\n")
         self.expect("emit --at expr two.qn:gather", 0,
                     "kernel gather(id: i32[N], table: f32[V]) -> y: f32[N] {\n  y[n < N] = table[id[n]]\n}\n")
@@ -71,11 +71,11 @@ class Source(QuernCase):
 
     def test_colon_in_a_name(self):
         self.write("odd:name", MATMUL)
-        self.expect("check odd:name", 0, "odd:name:matmul: 6 subscripts: proved for all sizes\n")
+        self.expect("check --language-only odd:name", 0, "odd:name:matmul: 6 subscripts: proved for all sizes\n")
 
     def test_errors_elsewhere(self):
         self.write("half.qn", MATMUL + "\nkernel broken(x: f32[N]) -> y: f32[N] {\n  y[n] = z\n}\n")
-        self.expect("check half.qn:matmul", 0, "half.qn:matmul: 6 subscripts: proved for all sizes\n")
+        self.expect("check --language-only half.qn:matmul", 0, "half.qn:matmul: 6 subscripts: proved for all sizes\n")
         self.expect("run half.qn:matmul --dim M=1 --dim N=1 --dim K=1 --seed 1", 0)
         for words in ("check half.qn", "check half.qn:broken", "run half.qn:broken", "emit --at expr half.qn:broken"):
             code, _, err = self.quern(*words.split())
@@ -83,7 +83,7 @@ class Source(QuernCase):
             self.assertIn("half.qn:7:10", err)
 
     def test_standard_input(self):
-        self.expect("check -", 0, "-:matmul: 6 subscripts: proved for all sizes\n", stdin=MATMUL)
+        self.expect("check --language-only -", 0, "-:matmul: 6 subscripts: proved for all sizes\n", stdin=MATMUL)
         self.expect("emit --at expr -- -:matmul", 0, stdin=MATMUL)
 
     def test_closed_standard_input(self):
@@ -94,8 +94,8 @@ class Source(QuernCase):
     def test_imports(self):
         self.write("lib/half.qn", "fn half(x) = x / 2\n")
         self.write("use.qn", "import half\n\nkernel k(x: f32[N]) -> y: f32[N] {\n  y[n] = half(x[n])\n}\n")
-        self.expect("check use.qn", 0, env={"QUERN_LIBRARY": "lib"})
-        code, _, err = self.quern("check", "use.qn", env={"QUERN_LIBRARY": "other:"})
+        self.expect("check --language-only use.qn", 0, env={"QUERN_LIBRARY": "lib"})
+        code, _, err = self.quern("check", "--language-only", "use.qn", env={"QUERN_LIBRARY": "other:"})
         self.assertEqual(code, 2)
         self.assertIn("error E609: there is no file half.qn to import", err)
 

@@ -10,9 +10,8 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
-#include <set>
 
-#include "backend/run.h"
+#include "backend/agreement.h"
 #include "compile/compile.h"
 #include "jit/cpu_target.h"
 #include "library_sizes.h"
@@ -54,49 +53,6 @@ struct Tally {
   double worst = 0;                // error over bound
 };
 
-int64_t elements(const std::vector<int64_t>& shape) {
-  int64_t out = 1;
-  for (int64_t n : shape) out *= n;
-  return out;
-}
-
-// The first element that is outside of its bound.
-std::string difference(const Program& program, const Binding& binding, const Interpreted& truth,
-                       const std::vector<std::vector<std::byte>>& got, Tally& tally) {
-  for (const Output& o : truth.outputs) {
-    auto t = static_cast<size_t>(o.tensor);
-    ScalarType type = binding.type(program.tensors[t].type);
-    bool real = quern::kind(type) == Kind::kReal;
-    for (int64_t i = 0; i < elements(binding.shapes[t]); ++i) {
-      uint64_t w = load_bits(type, o.data.data(), i), h = load_bits(type, got[t].data(), i);
-      double want = real ? decode_real(type, w) : static_cast<double>(decode_int(type, w));
-      double have = real ? decode_real(type, h) : static_cast<double>(decode_int(type, h));
-      double bound = o.bound[static_cast<size_t>(i)];
-      ++tally.elements;
-      tally.free += bound == kInf;
-      if (want == have || (std::isnan(want) && std::isnan(have)) || bound == kInf) continue;
-      // A stored f64 has the truth's own rounding beside it; 8- and 4-bit types may round to the next number.
-      double error = std::fabs(want - have);
-      if (std::isfinite(want) && std::isfinite(have) && error <= bound) {
-        tally.worst = std::max(tally.worst, error / bound);
-        continue;
-      }
-      return fmt::format("{}[{}] is {}, must be {} within {}", program.tensors[t].name.str(), i, have, want, bound);
-    }
-  }
-  return {};
-}
-
-std::set<std::string> codes_of(const Diagnostics& findings) {
-  std::set<std::string> out;
-  for (const Diagnostic& d : findings) {
-    std::string code(row(d.code).name);
-    // What only a checked run looks for.
-    if (code != "E804" && code != "E806") out.insert(code);
-  }
-  return out;
-}
-
 std::string attempt(const Program& program, const Binding& binding, Random& random, Style draw,
                     const std::string& vectors, Tally& tally) {
   Arguments arguments(program, binding);
@@ -110,33 +66,13 @@ std::string attempt(const Program& program, const Binding& binding, Random& rand
     return {};
   }
   if (!code) return "not compiled: " + render(code.error());
-  std::vector<std::vector<std::byte>> out(program.tensors.size());
-  std::vector<backend::Tensor> tensors;
-  for (size_t t = 0; t < program.tensors.size(); ++t) {
-    bool written = program.tensors[t].role != Role::kParameter;
-    int64_t bytes = byte_size(arguments.type(t), arguments.elements(t));
-    if (written) out[t].assign(static_cast<size_t>(bytes), std::byte{0xa5});
-    tensors.push_back({arguments.data(t), written ? out[t].data() : nullptr});
+  backend::Agreement found = backend::agree(*code, program, binding, arguments.views(), *truth);
+  for (const backend::Closest& c : found.closest) {
+    tally.worst = std::max(tally.worst, c.share());
+    tally.elements += c.elements;
+    tally.free += c.free;
   }
-  auto done = backend::run(*code, program, binding, tensors, {.threads = 1});
-  if (!done) return "did not run: " + render(done.error());
-  auto want = codes_of(truth->findings), have = codes_of(done->findings);
-  if (want != have) {
-    return fmt::format("finds {}, must find {}", fmt::join(have, " "), fmt::join(want, " "));
-  }
-  if (!truth->findings.empty()) return {};  // what is cut, and what is dropped, may differ from here on
-  std::string first = difference(program, binding, *truth, out, tally);
-  if (!first.empty()) return first;
-  // The same bits on two threads.
-  std::vector<std::vector<std::byte>> again = out;
-  for (size_t t = 0; t < tensors.size(); ++t) {
-    if (tensors[t].output) tensors[t].output = again[t].data();
-  }
-  auto second = backend::run(*code, program, binding, tensors, {.threads = 2});
-  if (!second) return "did not run on two threads: " + render(second.error());
-  bool ordered = std::ranges::none_of(program.updates, [](const Update& u) { return u.add; });
-  if (ordered && again != out) return "other bits on two threads";
-  return {};
+  return found.wrong;
 }
 
 void library_kernel(const LibraryKernel& k, const Options& options, Tally& tally) {

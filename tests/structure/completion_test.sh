@@ -91,9 +91,9 @@ for breaks in $' \t\n"'"'"'><=;|&(:' $' \t\n"'"'"'><;|&('; do
     bash_case 'quern run two.qn --d' --deterministic --dim
     bash_case 'quern check two.qn --d' --dim
     bash_case 'quern check --dim M=4 two.qn:gem' "${kept_file}gemm"
-    bash_case 'quern check two.qn --s' ''
+    bash_case 'quern check two.qn --s' --seed
     bash_case 'quern check two.qn sub/' sub/one.qn
-    bash_case 'quern check two.qn --v' --verbose
+    bash_case 'quern check two.qn --v' --vectors --verbose
     bash_case 'quern run two.qn --th' --threads
     bash_case 'quern run --threads 2 t' two.qn
     bash_case 'quern format --' --check --color --help

@@ -190,6 +190,7 @@ TEST(Random, ConstantsAndBools) {
   std::vector<int64_t> flips = ints(draw(boolean, {1000}, {Fill::kBool}));
   EXPECT_NEAR(static_cast<double>(std::accumulate(flips.begin(), flips.end(), int64_t{0})), 500, 100);
   EXPECT_EQ(real_at(draw(f32, {1}, {Fill::kNormal, 0, 0, 0}), 0), 0);
+  EXPECT_EQ(real_at(draw(f32, {1}, {Fill::kNormal, 0, 0, 0, 7}), 0), 7);
 }
 
 TEST(Random, WhatCantBeDrawn) {
@@ -211,6 +212,33 @@ TEST(Random, WhatCantBeDrawn) {
   EXPECT_EQ(refused(u4, {3}, {}),
             "E512: x packs two elements a byte: its last dimension must be even, found 3; pad it by one");
   EXPECT_EQ(refused(i32, {0}, {Fill::kUniformInt, 3, 3}), "") << "nothing has to be drawn";
+}
+
+// Hostile numbers stand among the normals of the same seed.
+TEST(Random, HostileNumbers) {
+  for (ScalarType type : {f64, f32, bf16, f16, f8e4m3, f8e5m2, f8e8m0, f4e2m1}) {
+    Array plain = draw(type, {4000}, {Fill::kNormal}), masked = draw(type, {4000}, {Fill::kMasked}),
+          special = draw(type, {4000}, {Fill::kSpecial});
+    int same_masked = 0, same_special = 0;
+    for (int64_t i = 0; i < 4000; ++i) {
+      same_masked += real_at(masked, i) == real_at(plain, i);
+      same_special += real_at(special, i) == real_at(plain, i);
+    }
+    EXPECT_GT(same_masked, 2600) << name(type);
+    EXPECT_GT(same_special, 2600) << name(type);
+    if (row(type).bits < 16) continue;
+    EXPECT_LT(same_masked, 3000) << name(type);
+    int minus = 0, plus = 0, nan = 0, zero = 0;
+    for (int64_t i = 0; i < 4000; ++i) {
+      double m = real_at(masked, i), s = real_at(special, i);
+      EXPECT_TRUE(m == real_at(plain, i) || (std::isinf(m) && m < 0));
+      minus += std::isinf(s) && s < 0;
+      plus += std::isinf(s) && s > 0;
+      nan += std::isnan(s);
+      zero += s == 0;
+    }
+    for (int count : {minus, plus, nan, zero}) EXPECT_GT(count, 60) << name(type);
+  }
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <new>
+#include <set>
 #include <stdexcept>
 
 #include "cli/array_summary.h"
@@ -71,6 +72,35 @@ TEST(Samples, SomeKernelsHaveNone) {
   // Nothing is known of the subscript, so it is not refused.
   KernelProofs proofs = kernel_proofs(program, {});
   EXPECT_TRUE(proofs.errors.empty());
+}
+
+TEST(Samples, SmallOnesAreComputedQuickly) {
+  lang::Unit unit = lang::load(Source::make("f.qn",
+                                            "kernel f[S](x: f32[N, G * S], w: f32[H, S]) -> y: f32[N, H] {\n"
+                                            "  y[n, h] = sum[s] x[n, h // (H // G) * S + s] * w[h, s]\n}\n"));
+  const expr::Program& program = *unit.kernels.front().program;
+  std::set<std::string> seen;
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    auto sample = small_sample(program, {}, 40, seed);
+    ASSERT_TRUE(sample);
+    EXPECT_TRUE(expr::prove(program, sample->binding).errors.empty());
+    std::string text;
+    for (const auto& [name, size] : sample->chosen) {
+      EXPECT_TRUE(size >= 1 && size <= 40) << name.str() << size;
+      text += std::to_string(size) + " ";
+    }
+    seen.insert(text);
+    EXPECT_EQ(small_sample(program, {}, 40, seed)->chosen, sample->chosen);
+  }
+  EXPECT_GT(seen.size(), 10u);
+  // What is given stays, however large.
+  expr::Request request;
+  request.dimensions[Symbol("N")] = 1'000'000;
+  auto sample = small_sample(program, request, 5, 1);
+  EXPECT_TRUE(!sample || sample->binding.sizes.at(Symbol("N")) == 1'000'000);
+  // Nothing fits.
+  unit = lang::load(Source::make("g.qn", "kernel g[K](x: f32[K / 64]) -> y: f32 {\n  y = sum[k] x[k]\n}\n"));
+  EXPECT_FALSE(small_sample(*unit.kernels.front().program, {}, 40, 1));
 }
 
 TEST(Report, ErrorsComeBeforeRemarksAndAreCounted) {
