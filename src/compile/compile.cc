@@ -13,7 +13,7 @@
 #include "compile/machine.h"
 #include "compile/package.h"
 #include "device/cpu/executable.h"
-#include "fuse/expand.h"
+#include "fuse/group.h"
 #include "fuse/lower.h"
 #include "fuse/round_operands.h"
 #include "fuse/schedule_rule.h"
@@ -38,10 +38,11 @@ Result<void> next(State& s, Result<tile::Program> program) {
   return {};
 }
 
-Result<void> expand(State& s) {
-  auto graph = fuse::expand(s.request.program, s.request.binding, {.trust = s.request.options.trust, .lacks = s.machine.lacks});
-  if (!graph) return fail(std::move(graph.error()));
-  s.graph = *std::move(graph);
+Result<void> group(State& s) {
+  auto grouped = fuse::group(s.request.program, s.request.binding, s.machine, {.trust = s.request.options.trust, .lacks = s.machine.lacks});
+  if (!grouped) return fail(std::move(grouped.error()));
+  s.graph = std::move(grouped->graph);
+  std::ranges::move(grouped->remarks, std::back_inserter(s.remarks));
   return {};
 }
 
@@ -109,8 +110,9 @@ Result<void> machine_code(State& s) {
 // The compiler. A line says what it needs by standing where it stands; between them is what holds from there on.
 constexpr Pass kPasses[] = {
     // A checked kernel; every size and type is known.
-    {"expand", expand, std::nullopt},
-    // One graph: no locals, no functions, no laziness; every subscript is proved, guarded or checked.
+    {"group", group, std::nullopt},
+    // One graph: no locals, no functions, no laziness; every subscript is proved, guarded or checked. What is stored
+    // between kernels is a parameter.
     {"lower", lower, std::nullopt},
     {"round operands", round_operands, Level::kLowered},
     // Kernels in order. What is fused is fused: from here on no value moves between kernels, nor to another type.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "expr/dimension_form.h"
 #include "expr/print.h"
 #include "fuse/all_pairs.h"
 #include "fuse/expand/expander.h"
@@ -18,26 +19,33 @@ using tile::ExprPtr;
 
 namespace {
 
-// Which tensors each update reads, through locals too.
+// Which memory everything reads, through locals too: the tensors of the program, and behind them its locals, as far as
+// they are stored.
 class Reads {
  public:
-  explicit Reads(const expr::Program& program) : program_(program), of_local_(program.locals.size()) {
+  Reads(const expr::Program& program, const std::vector<bool>& stored)
+      : program_(program), stored_(stored), of_local_(program.locals.size()) {
     for (size_t i = 0; i < program.locals.size(); ++i) {
       std::unordered_map<const expr::Node*, bool> seen;
       const expr::Local& l = program.locals[i];
+      of_local_[i].resize(count());
       for (const expr::Binder& b : l.binders) walk(b, seen, of_local_[i]);
       walk(l.value, seen, of_local_[i]);
     }
   }
 
+  size_t count() const { return program_.tensors.size() + program_.locals.size(); }
+  size_t memory_of(size_t local) const { return program_.tensors.size() + local; }
+  // Of what computes it.
+  const std::vector<bool>& of_local(size_t local) const { return of_local_[local]; }
+
   std::vector<bool> of(const expr::Update& u) const {
-    std::vector<bool> out;
+    std::vector<bool> out(count());
     std::unordered_map<const expr::Node*, bool> seen;
     for (const expr::Binder& b : u.binders) walk(b, seen, out);
     if (u.filter) walk(u.filter, seen, out);
     for (const NodePtr& s : u.subscripts) walk(s, seen, out);
     walk(u.value, seen, out);
-    out.resize(program_.tensors.size());
     return out;
   }
 
@@ -50,61 +58,78 @@ class Reads {
   }
   void walk(const NodePtr& node, Seen& seen, std::vector<bool>& out) const {
     if (!seen.emplace(node.get(), true).second) return;
-    out.resize(program_.tensors.size());
     if (node->op == expr::Op::kRead) out[static_cast<size_t>(node->id)] = true;
     if (node->op == expr::Op::kLocal) {
-      const std::vector<bool>& inner = of_local_[static_cast<size_t>(node->id)];
-      for (size_t t = 0; t < inner.size(); ++t) out[t] = out[t] || inner[t];
+      auto local = static_cast<size_t>(node->id);
+      const expr::Local& l = program_.locals[local];
+      if (!stored_.empty() && stored_[local]) {
+        out[memory_of(local)] = true;
+        for (const expr::Binder& b : l.binders) walk(b, seen, out);
+      } else {
+        for (size_t t = 0; t < out.size(); ++t) out[t] = out[t] || of_local_[local][t];
+      }
     }
     for (const expr::Binder& b : node->binders) walk(b, seen, out);
     for (const NodePtr& arg : node->args) walk(arg, seen, out);
   }
 
   const expr::Program& program_;
+  const std::vector<bool>& stored_;
   std::vector<std::vector<bool>> of_local_;
 };
 
-// When each update runs. A reader of a result comes after all its writers; writers of one tensor keep the order of the
+// When each stored local is computed and each update runs. A reader of a result comes after all its writers; writers of one tensor keep the order of the
 // text; a reader of an inout tensor comes before its writers, unless that makes a circle: then the tensor is copied
 // first, and its readers read the copy.
 struct Order {
-  std::vector<int> step;       // of each update
+  std::vector<int> local;      // the step of each stored local
+  std::vector<int> update;     // … and of each update
   std::vector<bool> snapshot;  // of each tensor
 };
 
-Order order_of(const expr::Program& program) {
-  size_t n = program.updates.size();
-  Reads reads(program);
+Order order_of(const expr::Program& program, const std::vector<bool>& stored) {
+  struct Item {
+    size_t writes = 0;
+    std::vector<bool> reads;
+    bool add = false;
+  };
+  Reads reads(program, stored);
+  std::vector<Item> items;
+  for (size_t l = 0; l < stored.size(); ++l) {
+    if (stored[l]) items.push_back({reads.memory_of(l), reads.of_local(l), false});
+  }
+  size_t locals = items.size();
+  for (const expr::Update& u : program.updates) {
+    items.push_back({static_cast<size_t>(u.tensor), reads.of(u), u.add});
+  }
+  auto role = [&](size_t t) {
+    return t < program.tensors.size() ? program.tensors[t].role : expr::Role::kResult;  // a local is one, in this
+  };
+  size_t n = items.size();
+  std::vector<int> step;
   Order out;
-  out.step.assign(n, 0);
   out.snapshot.assign(program.tensors.size(), false);
-  std::vector<std::vector<bool>> read;
-  for (const expr::Update& u : program.updates) read.push_back(reads.of(u));
-  auto writes = [&](size_t u) { return static_cast<size_t>(program.updates[u].tensor); };
-  for (size_t u = 0; u < n; ++u) {
+  for (const Item& i : items) {
     // Instances that add to what they read as it was can't tell their own sum from others'.
-    if (program.updates[u].add && read[u][writes(u)] && program.tensors[writes(u)].role == expr::Role::kInout) {
-      out.snapshot[writes(u)] = true;
-    }
+    if (i.add && i.reads[i.writes] && role(i.writes) == expr::Role::kInout) out.snapshot[i.writes] = true;
   }
   for (bool again = true; again;) {
     again = false;
-    std::ranges::fill(out.step, 0);
+    step.assign(n, 0);
     // Longest paths; a circle shows as a path longer than there are updates.
     for (size_t round = 0; round <= n && !again; ++round) {
       bool moved = false;
       for (size_t a = 0; a < n; ++a) {
         for (size_t b = 0; b < n; ++b) {
           if (a == b) continue;
-          size_t t = writes(a);
-          bool after = writes(b) == t && a < b;  // b after a
-          bool result = program.tensors[t].role == expr::Role::kResult;
-          after |= result && read[b][t];
+          size_t t = items[a].writes;
+          bool after = items[b].writes == t && a < b;  // b after a
+          after |= role(t) == expr::Role::kResult && items[b].reads[t];
           // b writes what a reads as it was before.
-          size_t w = writes(b);
-          after |= program.tensors[w].role == expr::Role::kInout && !out.snapshot[w] && read[a][w];
-          if (after && out.step[b] < out.step[a] + 1) {
-            out.step[b] = out.step[a] + 1;
+          size_t w = items[b].writes;
+          after |= role(w) == expr::Role::kInout && !out.snapshot[w] && items[a].reads[w];
+          if (after && step[b] < step[a] + 1) {
+            step[b] = step[a] + 1;
             moved = true;
           }
         }
@@ -116,13 +141,18 @@ Order order_of(const expr::Program& program) {
           if (program.tensors[t].role != expr::Role::kInout || out.snapshot[t]) continue;
           bool shared = false;
           for (size_t a = 0; a < n; ++a) {
-            for (size_t b = 0; b < n; ++b) shared |= a != b && writes(b) == t && read[a][t];
+            for (size_t b = 0; b < n; ++b) shared |= a != b && items[b].writes == t && items[a].reads[t];
           }
           if (shared) out.snapshot[t] = again = true;
         }
       }
     }
   }
+  out.local.assign(stored.size(), 0);
+  for (size_t l = 0, i = 0; l < stored.size(); ++l) {
+    if (stored[l]) out.local[l] = step[i++];
+  }
+  out.update.assign(step.begin() + static_cast<std::ptrdiff_t>(locals), step.end());
   return out;
 }
 
@@ -163,9 +193,10 @@ Result<Graph> Expander::run() {
     if (!added) at->second = std::max(at->second, p.proof);
   }
   declare();
-  Order order = order_of(program_);
+  Order order = order_of(program_, options_.stored);
   int first = 0;  // steps taken by copies and first values
   snapshots_.assign(program_.tensors.size(), -1);
+  stored_.assign(program_.locals.size(), -1);
   for (size_t t = 0; t < program_.tensors.size(); ++t) {
     const expr::Tensor& tensor = program_.tensors[t];
     bool copied = order.snapshot[t];
@@ -208,9 +239,14 @@ Result<Graph> Expander::run() {
     graph_.definitions.push_back(std::move(d));
   }
   reads_snapshot_ = true;
+  for (size_t l = 0; l < options_.stored.size(); ++l) {
+    if (!options_.stored[l]) continue;
+    store(l);
+    graph_.definitions.back().step = order.local[l] + first;
+  }
   for (size_t u = 0; u < program_.updates.size(); ++u) {
     define(program_.updates[u]);
-    graph_.definitions.back().step = order.step[u] + first;
+    graph_.definitions.back().step = order.update[u] + first;
   }
   settle_roles();
   settle_roundings();
@@ -225,16 +261,47 @@ Result<Graph> Expander::run() {
 void Expander::settle_roles() {
   std::vector<int> writers(graph_.program.parameters.size());
   for (const Definition& d : graph_.definitions) ++writers[static_cast<size_t>(d.store.parameter)];
-  std::vector<bool> read(program_.tensors.size());
-  Reads reads(program_);
-  for (const expr::Update& u : program_.updates) {
-    std::vector<bool> by = reads.of(u);
+  Reads reads(program_, options_.stored);
+  std::vector<bool> read(reads.count());
+  auto see = [&](const std::vector<bool>& by) {
     for (size_t t = 0; t < by.size(); ++t) read[t] = read[t] || by[t];
+  };
+  for (const expr::Update& u : program_.updates) see(reads.of(u));
+  for (size_t l = 0; l < options_.stored.size(); ++l) {
+    if (options_.stored[l]) see(reads.of_local(l));
   }
   for (size_t t = 0; t < program_.tensors.size(); ++t) {
     tile::Parameter& p = graph_.program.parameters[t];
     if (p.role == tile::Role::kOut && (writers[t] != 1 || read[t])) p.role = tile::Role::kInout;
   }
+}
+
+// The local as memory of its own, of the type that it is rounded to or computed in, and what fills it.
+void Expander::store(size_t local) {
+  const expr::Local& l = program_.locals[local];
+  Definition d;
+  d.total = true;
+  d.store.span = l.span;
+  tile::Parameter p;
+  p.name = l.name;
+  p.role = tile::Role::kTmp;
+  p.span = l.span;
+  AxisSet taken;
+  for (const expr::Binder& b : l.binders) {
+    Ranged r = enter(b, {}, taken, {});
+    taken |= r.index->axes;
+    if (r.axis >= 0) d.axes.push_back(r.axis);
+    env_[b.id] = r.index;
+    d.store.subscripts.push_back(r.index);
+    p.shape.push_back(integer(std::max<int64_t>(0, expr::evaluate(b.hi, binding_.sizes).value_or(0))));
+  }
+  ExprPtr v = value(l.value, {}).e;
+  ScalarType plain = quern::kind(v->type) == Kind::kReal && literal(v) ? ScalarType::f32 : v->type;
+  p.type = l.type ? binding_.type(*l.type) : plain;
+  d.store.parameter = stored_[local] = static_cast<int32_t>(graph_.program.parameters.size());
+  d.store.value = in(tile::cast(p.type, v));
+  graph_.program.parameters.push_back(std::move(p));
+  finish(std::move(d), [&] { collect(l.value, {}); });
 }
 
 // Nothing to do: an axis without indices.
@@ -289,16 +356,30 @@ void Expander::define(const expr::Update& u) {
   }
   d.store.value = in(tile::cast(type, v));
   if (when->op != tile::Op::kBoolean || !when->integer) d.store.when = when;
-  if (cuts_ && !options_.trust) {
+  finish(std::move(d), [&] {
     if (u.filter) collect(u.filter, path);
     for (const NodePtr& s : u.subscripts) collect(s, path);
     collect(u.value, path);
-  }
+  });
+}
+
+// With the checks of its ranges, which `look` finds.
+void Expander::finish(Definition d, const std::function<void()>& look) {
+  if (cuts_ && !options_.trust) look();
   d.checks = std::exchange(checks_, {});
   looked_at_.clear();
   collected_.clear();
   graph_.definitions.push_back(std::move(d));
   env_.clear();
+}
+
+bool storable(const expr::Local& local, const expr::Binding& binding) {
+  auto number = [&](const NodePtr& e) {
+    return expr::dimension_form(e) ? expr::evaluate(e, binding.sizes) : std::nullopt;
+  };
+  return local.value && std::ranges::all_of(local.binders, [&](const expr::Binder& b) {
+    return (!b.lo || number(b.lo) == 0) && number(b.hi);
+  });
 }
 
 Result<Graph> expand(const expr::Program& program, const expr::Binding& binding, const ExpandOptions& options) {

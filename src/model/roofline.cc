@@ -2,11 +2,15 @@
 
 namespace quern::model {
 
+Estimate roofline(const Work& work, const Rates& rates) {
+  double computing = work.flops / rates.flops, memory = work.bytes / rates.bandwidth;
+  if (memory > computing) return {memory, Bound::kMemory};
+  return {computing, Bound::kComputing};
+}
+
 std::optional<Estimate> roofline(const Work& work, const chip::Chip& chip) {
   if (!chip.flops.known() || !chip.bandwidth.known()) return std::nullopt;
-  double computing = work.flops / chip.flops.value, memory = work.bytes / chip.bandwidth.value;
-  if (memory > computing) return Estimate{memory, Bound::kMemory};
-  return Estimate{computing, Bound::kComputing};
+  return roofline(work, Rates{chip.flops.value, chip.bandwidth.value});
 }
 
 }  // namespace quern::model

@@ -20,6 +20,13 @@ struct Estimate {
   Bound bound = Bound::kComputing;
 };
 
+// Operations and bytes a second.
+struct Rates {
+  double flops = 1;
+  double bandwidth = 1;
+};
+
+Estimate roofline(const Work& work, const Rates& rates);
 // Nothing where the chip's rates are not known.
 std::optional<Estimate> roofline(const Work& work, const chip::Chip& chip);
 

@@ -5,6 +5,7 @@
 // expanded without a path, which shares best, and once more with it only if something below needs it.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -57,6 +58,8 @@ class Expander {
 
   void declare();
   void define(const expr::Update& update);
+  void store(size_t local);
+  void finish(Definition definition, const std::function<void()>& look);
   void settle_roles();
   bool none(const Definition& definition) const;
 
@@ -69,6 +72,7 @@ class Expander {
   Value cast(const expr::NodePtr& node, const Path& path);
   Value read(const expr::NodePtr& node, const Path& path);
   Value local(const expr::NodePtr& node, const Path& path);
+  Value stored(int32_t parameter, const std::vector<tile::ExprPtr>& at, const Path& path);
   Value within(const expr::NodePtr& node, const Path& path);
   Value checked_range(const expr::Node& at, const tile::ExprPtr& index, const tile::ExprPtr& lo,
                       const tile::ExprPtr& hi, Symbol name, int axis, const Path& path);
@@ -108,6 +112,7 @@ class Expander {
   tile::ExprPtr chosen(const tile::ExprPtr& condition, tile::ExprPtr then, tile::ExprPtr otherwise);
   tile::ExprPtr to(ScalarType type, const tile::ExprPtr& e);  // a number, in f32, f64 or i64
   ScalarType precision(const expr::NodePtr& node);            // in which a real is computed, or reals are compared
+  tile::ExprPtr widened(const tile::ExprPtr& e);
   bool literal(const tile::ExprPtr& e) const;
   int32_t site(Code code, Span span, std::string tensor, std::string subscript);
 
@@ -138,6 +143,7 @@ class Expander {
   std::vector<tile::ExprPtr> checks_;  // of the definition at hand
   std::map<std::pair<const tile::Expr*, int32_t>, std::vector<std::set<const tile::Expr*>>> looked_at_;  // by checks_
   std::set<std::vector<const void*>> collected_;
+  std::vector<int32_t> stored_;     // of each local: the parameter that holds it, or -1
   std::vector<int32_t> snapshots_;  // of each tensor: the parameter that holds it as it was, or -1
   bool reads_snapshot_ = false;
   bool too_many_axes_ = false;

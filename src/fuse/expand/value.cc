@@ -163,11 +163,7 @@ Expander::Value Expander::cast(const NodePtr& node, const Path& path) {
   ScalarType type = binding_.type(node->type);
   ExprPtr e = v.e;
   if (literal(e) && quern::kind(type) == Kind::kReal && type == ScalarType::f64) return {to(type, e), v.needs};
-  e = in(tile::cast(type, e));
-  // What is computed with stays in f32, f64, i64 or bool.
-  if (quern::kind(type) == Kind::kReal) e = in(tile::cast(type == ScalarType::f64 ? type : ScalarType::f32, e));
-  if (quern::kind(type) == Kind::kInt) e = in(tile::cast(ScalarType::i64, e));
-  return {e, v.needs};
+  return {widened(in(tile::cast(type, e))), v.needs};
 }
 
 Expander::Value Expander::read(const NodePtr& node, const Path& path) {
@@ -198,11 +194,15 @@ Expander::Value Expander::read(const NodePtr& node, const Path& path) {
   load.span = node->span;
   ExprPtr e = in(tile::with_args(load, load.args, load.guard));
   if (!inside) unsafe_.insert(e.get());
-  Kind kind = quern::kind(e->type);
-  if (kind == Kind::kReal) e = in(tile::cast(e->type == ScalarType::f64 ? e->type : ScalarType::f32, e));
-  if (kind == Kind::kInt) e = in(tile::cast(ScalarType::i64, e));
-  out.e = e;
+  out.e = widened(e);
   return out;
+}
+
+// What is computed with stays in f32, f64, i64 or bool.
+ExprPtr Expander::widened(const ExprPtr& e) {
+  Kind kind = quern::kind(e->type);
+  if (kind == Kind::kReal) return in(tile::cast(e->type == ScalarType::f64 ? e->type : ScalarType::f32, e));
+  return kind == Kind::kInt ? in(tile::cast(ScalarType::i64, e)) : e;
 }
 
 // Whether an index is in the range of a local: null where that is proved.
@@ -241,7 +241,8 @@ Expander::Value Expander::local(const NodePtr& node, const Path& path) {
     before.emplace_back(b.id, outer == env_.end() ? nullptr : outer->second);
     env_[b.id] = at[i];
   }
-  Value v = value(l.value, with(path, inside));
+  int32_t memory = stored_[static_cast<size_t>(node->id)];
+  Value v = memory < 0 ? value(l.value, with(path, inside)) : stored(memory, at, with(path, inside));
   for (const auto& [id, e] : before) {
     if (e) {
       env_[id] = e;
@@ -251,14 +252,19 @@ Expander::Value Expander::local(const NodePtr& node, const Path& path) {
   }
   out.needs |= v.needs;
   ExprPtr e = v.e;
-  if (l.type) {
-    ScalarType type = binding_.type(*l.type);
-    e = in(tile::cast(type, e));
-    if (quern::kind(type) == Kind::kReal) e = in(tile::cast(type == ScalarType::f64 ? type : ScalarType::f32, e));
-    if (quern::kind(type) == Kind::kInt) e = in(tile::cast(ScalarType::i64, e));
-  }
+  if (l.type && memory < 0) e = widened(in(tile::cast(binding_.type(*l.type), e)));
   out.e = inside ? chosen(inside, e, in(tile::zero(e->type))) : e;
   return out;
+}
+
+// An element of a local that lies in memory.
+Expander::Value Expander::stored(int32_t parameter, const std::vector<ExprPtr>& at, const Path& path) {
+  const tile::Parameter& p = graph_.program.parameters[static_cast<size_t>(parameter)];
+  bool inside = true;
+  for (size_t i = 0; i < at.size(); ++i) inside = inside && ranges_.inside(at[i], p.shape[i]);
+  ExprPtr e = in(tile::load(parameter, p.type, at, inside || path.empty() ? nullptr : condition(path)));
+  if (!inside) unsafe_.insert(e.get());
+  return {widened(e), !inside};
 }
 
 Expander::Value Expander::within(const NodePtr& node, const Path& path) {

@@ -1,0 +1,172 @@
+#include "fuse/group.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <unordered_set>
+
+#include "base/text.h"
+#include "fuse/cost.h"
+#include "fuse/lower.h"
+#include "tile/rebuild.h"
+
+namespace quern::fuse {
+
+namespace {
+
+constexpr double kLeastSaving = 0.1;    // of the time: the estimate isn't better than that
+constexpr double kFreeBytes = 16 << 20;  // that temporary buffers may take in any case,
+constexpr double kMostOfTensors = 4;     // and else as a multiple of the kernel's own tensors
+constexpr size_t kMostTried = 24;        // locals, so that large programs still compile at once
+
+// Locals whose elements take more than a few operations: something is reduced, or a function is evaluated.
+class Dear {
+ public:
+  explicit Dear(const expr::Program& program) {
+    for (const expr::Local& l : program.locals) {
+      std::unordered_set<const expr::Node*> seen;
+      of_local_.push_back(l.value && walk(l.value, seen));
+    }
+  }
+  bool operator()(size_t local) const { return of_local_[local]; }
+
+ private:
+  bool walk(const expr::NodePtr& node, std::unordered_set<const expr::Node*>& seen) const {
+    if (!seen.insert(node.get()).second) return false;
+    expr::Family family = row(*node).family;
+    if (family == expr::Family::reduction || family == expr::Family::function ||
+        family == expr::Family::function2) {
+      return true;
+    }
+    if (node->op == expr::Op::kLocal && of_local_[static_cast<size_t>(node->id)]) return true;
+    return std::ranges::any_of(node->args, [&](const expr::NodePtr& a) { return walk(a, seen); });
+  }
+
+  std::vector<bool> of_local_;
+};
+
+class Grouper {
+ public:
+  Grouper(const expr::Program& program, const expr::Binding& binding, const tile::Machine& machine,
+          const ExpandOptions& options)
+      : program_(program), binding_(binding), machine_(machine), options_(options) {
+    options_.stored.assign(program.locals.size(), false);
+  }
+
+  Result<Grouped> run() {
+    auto plain = expand(program_, binding_, options_);
+    if (!plain) return fail(std::move(plain.error()));
+    out_.graph = *std::move(plain);
+    std::vector<size_t> candidates;
+    Dear dear(program_);
+    for (size_t l = 0; l < program_.locals.size() && candidates.size() < kMostTried; ++l) {
+      if (dear(l)) candidates.push_back(l);
+    }
+    if (!candidates.empty()) choose(candidates);
+    out_.stored = options_.stored;
+    return std::move(out_);
+  }
+
+ private:
+  struct Trial {
+    Graph graph;
+    double seconds = 0;
+    std::string forbidden;  // why it must not be done
+  };
+
+  void choose(std::vector<size_t>& candidates) {
+    double now = seconds(out_.graph);
+    while (!candidates.empty()) {
+      std::optional<Trial> best;
+      size_t which = 0;
+      std::erase_if(candidates, [&](size_t l) {
+        auto trial = tried(l);
+        if (!trial || trial->seconds > now * (1 - kLeastSaving)) return !trial;
+        if (!trial->forbidden.empty()) {
+          remark(Code::R24, l, now / trial->seconds, "why", trial->forbidden);
+          return true;
+        }
+        if (!best || trial->seconds < best->seconds) {
+          best = std::move(trial);
+          which = l;
+        }
+        return false;
+      });
+      if (!best) return;
+      options_.stored[which] = true;
+      remark(Code::R23, which, now / best->seconds, "size", human_bytes(static_cast<uint64_t>(bytes(best->graph, which))));
+      now = best->seconds;
+      out_.graph = std::move(best->graph);
+      std::erase(candidates, which);
+    }
+  }
+
+  // With one more local stored; nothing if that can't be.
+  std::optional<Trial> tried(size_t local) {
+    if (!storable(program_.locals[local], binding_)) return std::nullopt;
+    ExpandOptions options = options_;
+    options.stored[local] = true;
+    auto graph = expand(program_, binding_, options);
+    if (!graph) return std::nullopt;
+    Trial out;
+    out.seconds = seconds(*graph);
+    double all = 0, tensors = 0;
+    for (const tile::Parameter& p : graph->program.parameters) {
+      (p.role == tile::Role::kTmp ? all : tensors) += bytes_of(graph->program, p);
+    }
+    if (all > std::max(kFreeBytes, kMostOfTensors * tensors)) {
+      out.forbidden = fmt::format("it would take {}", human_bytes(static_cast<uint64_t>(bytes(*graph, local))));
+    } else if (reports(*graph, memory_of(*graph, local))) {
+      out.forbidden = "data may be at fault in elements that nobody reads";
+    }
+    out.graph = *std::move(graph);
+    return out;
+  }
+
+  double seconds(const Graph& graph) const { return cost(lower(graph, machine_).program, machine_); }
+
+  // Temporary buffers of stored locals stand at the end, in the order of the locals.
+  size_t memory_of(const Graph& graph, size_t local) const {
+    size_t behind = 0;
+    for (size_t l = local + 1; l < program_.locals.size(); ++l) behind += options_.stored[l];
+    return graph.program.parameters.size() - 1 - behind;
+  }
+  double bytes(const Graph& graph, size_t local) const {
+    return bytes_of(graph.program, graph.program.parameters[memory_of(graph, local)]);
+  }
+
+  // Does what fills the memory test anything on its way?
+  static bool reports(const Graph& graph, size_t memory) {
+    for (const Definition& d : graph.definitions) {
+      if (d.store.parameter != static_cast<int32_t>(memory)) continue;
+      bool found = !d.checks.empty();
+      tile::each_part(d.store.value, [&](const tile::ExprPtr& e) {
+        found = found || e->checked != 0 || row(*e).family == tile::Family::check;
+      });
+      return found;
+    }
+    return false;
+  }
+
+  void remark(Code code, size_t local, double times, std::string_view key, std::string text) {
+    const expr::Local& l = program_.locals[local];
+    out_.remarks.push_back(
+        diagnose(code, l.span, {{"t", l.name.str()}, {"times", fmt::format("{:.1f}", times)}, {key, std::move(text)}}));
+  }
+
+  const expr::Program& program_;
+  const expr::Binding& binding_;
+  const tile::Machine& machine_;
+  ExpandOptions options_;
+  Grouped out_;
+};
+
+}  // namespace
+
+Result<Grouped> group(const expr::Program& program, const expr::Binding& binding, const tile::Machine& machine,
+                      const ExpandOptions& options) {
+  return Grouper(program, binding, machine, options).run();
+}
+
+}  // namespace quern::fuse
