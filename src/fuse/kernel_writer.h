@@ -22,6 +22,8 @@ class KernelWriter {
   tile::ExprPtr emit(const tile::ExprPtr& e);
   // Defines a name of its own for the value.
   tile::ExprPtr define(const tile::ExprPtr& e);
+  // The value of an emitted expression, computed here and not where it is used.
+  tile::ExprPtr keep(const tile::ExprPtr& emitted) { return named(emitted); }
   // Statements over unnamed expressions (Lets, Loops and Stores).
   void emit(const tile::Block& block);
   void add(tile::Store store);

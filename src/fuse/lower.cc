@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <set>
 
+#include "fuse/cluster.h"
 #include "fuse/derive.h"
 #include "fuse/kernel_writer.h"
 #include "fuse/scan.h"
 #include "fuse/stream.h"
+#include "tile/rebuild.h"
 #include "tile/scalar_axes.h"
 
 namespace quern::fuse {
@@ -15,10 +17,6 @@ namespace quern::fuse {
 using tile::ExprPtr;
 
 namespace {
-
-bool has_all(const std::vector<tile::AxisId>& all, const std::vector<tile::AxisId>& some) {
-  return std::ranges::all_of(some, [&](tile::AxisId a) { return std::ranges::find(all, a) != all.end(); });
-}
 
 class Lowering {
  public:
@@ -28,44 +26,22 @@ class Lowering {
   LoweredProgram run() {
     out_.program = graph_.program;
     out_.program.stage = tile::Stage::kLowered;
-    for (size_t i = 0; i < graph_.definitions.size();) {
-      std::vector<const Definition*> group{&graph_.definitions[i]};
-      size_t next = i + 1;
-      while (next < graph_.definitions.size() && join(group, graph_.definitions[next])) ++next;
+    std::vector<Cluster> all = clusters(graph_, machine_, options_.stream);
+    for (const Cluster& cluster : all) {
       std::string name = graph_.program.name.str();
-      if (group.size() < graph_.definitions.size()) name = fmt::format("{}_{}", name, out_.program.kernels.size());
-      out_.program.kernels.push_back(kernel(group, Symbol(name)));
-      i = next;
+      if (all.size() > 1) name = fmt::format("{}_{}", name, out_.program.kernels.size());
+      out_.program.kernels.push_back(kernel(cluster, Symbol(name)));
     }
     return std::move(out_);
   }
 
  private:
-  // Takes the definition into the group if both run over the same axes, or make their results in one pass (attention
-  // and its log-sum-exp, which lacks an axis).
-  bool join(std::vector<const Definition*>& group, const Definition& d) {
-    const Definition& first = *group.front();
-    for (const Definition* g : group) {
-      if (g->store.parameter == d.store.parameter) return false;
-    }
-    if (first.step != d.step) return false;
-    bool same = first.axes == d.axes;
-    group.push_back(&d);
-    if (same || ((has_all(first.axes, d.axes) || has_all(d.axes, first.axes)) && options_.stream &&
-                 worth_streaming(graph_, {&first}, machine_) && worth_streaming(graph_, {&d}, machine_) &&
-                 worth_streaming(graph_, group, machine_))) {
-      return true;
-    }
-    group.pop_back();
-    return false;
-  }
-
-  tile::Kernel kernel(const std::vector<const Definition*>& group, Symbol name) {
-    if (auto scan = options_.stream ? scan_of(graph_, group) : std::nullopt) return walked(*scan, group, name);
+  tile::Kernel kernel(const Cluster& cluster, Symbol name) {
+    if (auto scan = options_.stream ? scan_of(graph_, cluster) : std::nullopt) return walked(*scan, cluster, name);
     KernelWriter writer(name, graph_);
     std::vector<ExprPtr> values;
-    for (const Definition* d : group) values.push_back(d->store.value);
-    std::optional<Derivation> derivation = streamed(group, values);
+    for (const Definition& d : cluster) values.push_back(d.store.value);
+    std::optional<Derivation> derivation = streamed(cluster, values);
     tile::Block passes;
     if (derivation) {
       Namer namer(writer.names());
@@ -74,8 +50,8 @@ class Lowering {
       values = lowered.outputs;
     }
     writer.count(passes);
-    for (size_t i = 0; i < group.size(); ++i) {
-      const Definition& d = *group[i];
+    for (size_t i = 0; i < cluster.size(); ++i) {
+      const Definition& d = cluster[i];
       writer.count(values[i]);
       writer.count(d.store.when);
       for (const ExprPtr& s : d.store.subscripts) writer.count(s);
@@ -83,35 +59,46 @@ class Lowering {
     }
     writer.emit(passes);
     std::vector<tile::Store> stores;
-    for (size_t i = 0; i < group.size(); ++i) {
-      tile::Store s = group[i]->store;
+    std::set<int32_t> written;
+    for (size_t i = 0; i < cluster.size(); ++i) {
+      tile::Store s = cluster[i].store;
       for (ExprPtr& e : s.subscripts) e = writer.emit(e);
       if (s.when) s.when = writer.emit(s.when);
       s.value = writer.emit(values[i]);
-      if (s.add) s.value = for_each_instance(*group[i], s);
+      if (s.add) s.value = for_each_instance(cluster[i], s);
       s.atomic = s.add;
+      // Everything is read before anything is written.
+      if (loads_any(s.value, written)) s.value = writer.keep(s.value);
+      written.insert(s.parameter);
       stores.push_back(std::move(s));
-      for (const ExprPtr& c : group[i]->checks) writer.define(c);
+      for (const ExprPtr& c : cluster[i].checks) writer.define(c);
     }
-    // Everything is read before anything is written.
     for (tile::Store& s : stores) writer.add(std::move(s));
-    return writer.finish(group.front()->axes);
+    return writer.finish(axes_of(cluster));
+  }
+
+  static bool loads_any(const ExprPtr& e, const std::set<int32_t>& parameters) {
+    bool found = false;
+    tile::each_part(e, [&](const ExprPtr& part) {
+      found = found || (part->op == tile::Op::kLoad && parameters.contains(part->id));
+    });
+    return found;
   }
 
   // Walks an index one at a time.
-  tile::Kernel walked(const Scan& scan, const std::vector<const Definition*>& group, Symbol name) {
+  tile::Kernel walked(const Scan& scan, const Cluster& cluster, Symbol name) {
     KernelWriter writer(name, graph_);
-    for (const Definition* d : group) {
-      for (const ExprPtr& c : d->checks) writer.count(c);
+    for (const Definition& d : cluster) {
+      for (const ExprPtr& c : d.checks) writer.count(c);
     }
     Namer namer(writer.names());
-    tile::Block block = block_of(scan, group, namer);
+    tile::Block block = block_of(scan, cluster, namer);
     writer.count(block);
-    for (const Definition* d : group) {
-      for (const ExprPtr& c : d->checks) writer.define(c);
+    for (const Definition& d : cluster) {
+      for (const ExprPtr& c : d.checks) writer.define(c);
     }
     writer.emit(block);
-    tile::Kernel out = writer.finish(group.front()->axes);
+    tile::Kernel out = writer.finish(axes_of(cluster));
     tile::AxisSet one;
     for (const tile::Statement& s : out.body) {
       const auto* loop = std::get_if<tile::Loop>(&s.is);
@@ -132,10 +119,12 @@ class Lowering {
     return missing.empty() ? s.value : tile::fill(missing, s.value);
   }
 
-  std::optional<Derivation> streamed(const std::vector<const Definition*>& group, const std::vector<ExprPtr>& values) {
+  std::optional<Derivation> streamed(const Cluster& cluster, const std::vector<ExprPtr>& values) {
     if (!options_.stream) return std::nullopt;
     tile::Machine machine = machine_;
     if (options_.always) machine.near_bytes = 0;
+    std::vector<const Definition*> group;
+    for (const Definition& d : cluster) group.push_back(&d);
     auto axes = worth_streaming(graph_, group, machine);
     if (!axes) return std::nullopt;
     Facts facts{&graph_.program, &graph_.axes};

@@ -17,8 +17,8 @@ struct LoweredProgram {
   Diagnostics remarks;  // of the derivation: what waits for what
 };
 
-// Before: a graph whose definitions say in which step they run. After: one kernel for each definition, or for several
-// of one step that have the same axes; stage kLowered.
+// Before: a graph whose definitions say in which step they run. After: one kernel for each cluster (fuse/cluster.h);
+// stage kLowered.
 LoweredProgram lower(const Graph& graph, const tile::Machine& machine, const LowerOptions& options = {});
 
 }  // namespace quern::fuse

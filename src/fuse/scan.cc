@@ -200,33 +200,33 @@ class Finder {
   Scan out_;
 };
 
-bool reads_what_it_writes(const std::vector<const Definition*>& definitions) {
+bool reads_what_it_writes(const Cluster& definitions) {
   std::set<int32_t> written;
-  for (const Definition* d : definitions) written.insert(d->store.parameter);
+  for (const Definition& d : definitions) written.insert(d.store.parameter);
   bool found = false;
   auto look = [&](const ExprPtr& e) {
     if (!e) return;
     tile::each_part(
         e, [&](const ExprPtr& part) { found = found || (part->op == Op::kLoad && written.contains(part->id)); });
   };
-  for (const Definition* d : definitions) {
-    look(d->store.value), look(d->store.when);
-    for (const ExprPtr& s : d->store.subscripts) look(s);
+  for (const Definition& d : definitions) {
+    look(d.store.value), look(d.store.when);
+    for (const ExprPtr& s : d.store.subscripts) look(s);
   }
   return found;
 }
 
 }  // namespace
 
-std::optional<Scan> scan_of(const Graph& graph, const std::vector<const Definition*>& definitions) {
-  const std::vector<AxisId>& axes = definitions.front()->axes;
+std::optional<Scan> scan_of(const Graph& graph, const Cluster& definitions) {
+  const std::vector<AxisId>& axes = definitions.front().axes;
   for (AxisId a : axes) {
     Finder finder(graph, a);
     if (finder.steps() < kLeastSteps) continue;
-    bool all = std::ranges::all_of(definitions, [&](const Definition* d) {
-      bool checked = std::ranges::any_of(d->checks, [&](const ExprPtr& c) { return c->axes.has(a); });
-      bool here = std::ranges::find(d->axes, a) != d->axes.end();
-      return here && !d->store.add && !checked && finder.look(d->store.value) && finder.look(d->store.when);
+    bool all = std::ranges::all_of(definitions, [&](const Definition& d) {
+      bool checked = std::ranges::any_of(d.checks, [&](const ExprPtr& c) { return c->axes.has(a); });
+      bool here = std::ranges::find(d.axes, a) != d.axes.end();
+      return here && !d.store.add && !checked && finder.look(d.store.value) && finder.look(d.store.when);
     });
     Scan scan = std::move(finder).scan();
     if (all && !scan.carried.empty() && !reads_what_it_writes(definitions)) return scan;
@@ -234,7 +234,7 @@ std::optional<Scan> scan_of(const Graph& graph, const std::vector<const Definiti
   return std::nullopt;
 }
 
-tile::Block block_of(const Scan& scan, const std::vector<const Definition*>& definitions, Namer& namer) {
+tile::Block block_of(const Scan& scan, const Cluster& definitions, Namer& namer) {
   tile::Loop loop;
   loop.walks.push_back({scan.axis, 1, nullptr, nullptr});
   std::unordered_map<const Expr*, ExprPtr> by, done;
@@ -258,8 +258,8 @@ tile::Block block_of(const Scan& scan, const std::vector<const Definition*>& def
     loop.carries.push_back({so_far, axes.empty() ? none : tile::fill(axes, none), next});
     by[c.reduction.get()] = c.before ? old : next;
   }
-  for (const Definition* d : definitions) {
-    tile::Store s = d->store;
+  for (const Definition& d : definitions) {
+    tile::Store s = d.store;
     s.value = substituted(s.value, by, done);
     s.when = substituted(s.when, by, done);
     loop.body.push_back({std::move(s)});

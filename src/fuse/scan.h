@@ -10,7 +10,7 @@
 #include <optional>
 
 #include "fuse/derive.h"
-#include "fuse/graph.h"
+#include "fuse/cluster.h"
 
 namespace quern::fuse {
 
@@ -28,9 +28,9 @@ struct Scan {
 };
 
 // Nothing if some reduction that goes along with the index is none of these, or a tensor is read and written.
-std::optional<Scan> scan_of(const Graph& graph, const std::vector<const Definition*>& definitions);
+std::optional<Scan> scan_of(const Graph& graph, const Cluster& definitions);
 
 // The walk, with the definitions' stores inside.
-tile::Block block_of(const Scan& scan, const std::vector<const Definition*>& definitions, Namer& namer);
+tile::Block block_of(const Scan& scan, const Cluster& definitions, Namer& namer);
 
 }  // namespace quern::fuse
