@@ -29,6 +29,7 @@ struct Options {
   std::string vectors;         // "sse2", "avx2", "avx512"; empty: what this machine has
   bool cache = true;           // look for compiled code on disk, and keep it there
   bool verify = false;         // check the program at every level
+  bool store = false;          // every local that can lie in memory does, whatever it costs: for tests
 };
 
 // What to compile. Both live until the call returns.

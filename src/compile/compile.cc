@@ -39,7 +39,9 @@ Result<void> next(State& s, Result<tile::Program> program) {
 }
 
 Result<void> group(State& s) {
-  auto grouped = fuse::group(s.request.program, s.request.binding, s.machine, {.trust = s.request.options.trust, .lacks = s.machine.lacks});
+  const backend::Options& o = s.request.options;
+  fuse::ExpandOptions options{.trust = o.trust, .lacks = s.machine.lacks};
+  auto grouped = fuse::group(s.request.program, s.request.binding, s.machine, options, o.store);
   if (!grouped) return fail(std::move(grouped.error()));
   s.graph = std::move(grouped->graph);
   std::ranges::move(grouped->remarks, std::back_inserter(s.remarks));

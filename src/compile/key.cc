@@ -15,8 +15,8 @@ std::string key_of(const backend::Request& request, const jit::CpuTarget& cpu, c
     out +=
         fmt::format(" {}x{}:{}x{}x{}:{}:{}", name(d.operand), name(d.result), d.m, d.n, d.k, d.min_rows, d.per_cycle);
   }
-  out += fmt::format("\noptions {}{}{}\nschedule {}\n", o.trust ? "trust " : "", o.exact ? "exact " : "",
-                     o.deterministic ? "deterministic " : "", o.schedule);
+  out += fmt::format("\noptions {}{}{}{}\nschedule {}\n", o.trust ? "trust " : "", o.exact ? "exact " : "",
+                     o.deterministic ? "deterministic " : "", o.store ? "store " : "", o.schedule);
   out += fmt::format("kernel {}\n", request.program.name.str());
   for (const expr::Dimension& d : request.program.dimensions) {
     out += fmt::format("{} = {}\n", d.name.str(), request.binding.sizes.at(d.name));

@@ -54,16 +54,22 @@ class Grouper {
     options_.stored.assign(program.locals.size(), false);
   }
 
-  Result<Grouped> run() {
+  Result<Grouped> run(bool all) {
     auto plain = expand(program_, binding_, options_);
     if (!plain) return fail(std::move(plain.error()));
     out_.graph = *std::move(plain);
     std::vector<size_t> candidates;
     Dear dear(program_);
-    for (size_t l = 0; l < program_.locals.size() && candidates.size() < kMostTried; ++l) {
-      if (dear(l)) candidates.push_back(l);
+    for (size_t l = 0; l < program_.locals.size(); ++l) {
+      if (storable(program_.locals[l], binding_) && (all || (dear(l) && candidates.size() < kMostTried))) {
+        candidates.push_back(l);
+      }
     }
-    if (!candidates.empty()) choose(candidates);
+    if (all) {
+      store(candidates);
+    } else if (!candidates.empty()) {
+      choose(candidates);
+    }
     out_.stored = options_.stored;
     return std::move(out_);
   }
@@ -72,8 +78,18 @@ class Grouper {
   struct Trial {
     Graph graph;
     double seconds = 0;
-    std::string forbidden;  // why it must not be done
+    std::string too_large;  // why it must not be done
+    std::string forbidden;  // … nor even asked for
   };
+
+  void store(const std::vector<size_t>& locals) {
+    for (size_t l : locals) {
+      auto trial = tried(l);
+      if (!trial || !trial->forbidden.empty()) continue;
+      options_.stored[l] = true;
+      out_.graph = std::move(trial->graph);
+    }
+  }
 
   void choose(std::vector<size_t>& candidates) {
     double now = seconds(out_.graph);
@@ -83,8 +99,9 @@ class Grouper {
       std::erase_if(candidates, [&](size_t l) {
         auto trial = tried(l);
         if (!trial || trial->seconds > now * (1 - kLeastSaving)) return !trial;
-        if (!trial->forbidden.empty()) {
-          remark(Code::R24, l, now / trial->seconds, "why", trial->forbidden);
+        for (const std::string& why : {trial->too_large, trial->forbidden}) {
+          if (why.empty()) continue;
+          remark(Code::R24, l, now / trial->seconds, "why", why);
           return true;
         }
         if (!best || trial->seconds < best->seconds) {
@@ -104,7 +121,6 @@ class Grouper {
 
   // With one more local stored; nothing if that can't be.
   std::optional<Trial> tried(size_t local) {
-    if (!storable(program_.locals[local], binding_)) return std::nullopt;
     ExpandOptions options = options_;
     options.stored[local] = true;
     auto graph = expand(program_, binding_, options);
@@ -116,8 +132,9 @@ class Grouper {
       (p.role == tile::Role::kTmp ? all : tensors) += bytes_of(graph->program, p);
     }
     if (all > std::max(kFreeBytes, kMostOfTensors * tensors)) {
-      out.forbidden = fmt::format("it would take {}", human_bytes(static_cast<uint64_t>(bytes(*graph, local))));
-    } else if (reports(*graph, memory_of(*graph, local))) {
+      out.too_large = fmt::format("it would take {}", human_bytes(static_cast<uint64_t>(bytes(*graph, local))));
+    }
+    if (reports(*graph, memory_of(*graph, local))) {
       out.forbidden = "data may be at fault in elements that nobody reads";
     }
     out.graph = *std::move(graph);
@@ -165,8 +182,8 @@ class Grouper {
 }  // namespace
 
 Result<Grouped> group(const expr::Program& program, const expr::Binding& binding, const tile::Machine& machine,
-                      const ExpandOptions& options) {
-  return Grouper(program, binding, machine, options).run();
+                      const ExpandOptions& options, bool all) {
+  return Grouper(program, binding, machine, options).run(all);
 }
 
 }  // namespace quern::fuse

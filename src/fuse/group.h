@@ -21,8 +21,8 @@ struct Grouped {
 };
 
 // Before: a checked program and a binding of all its sizes and types. After: a graph as expand() makes it, in which the
-// chosen locals are stored. Errors are expand()'s.
+// chosen locals are stored. `all`: every one that can be is, whatever it costs. Errors are expand()'s.
 Result<Grouped> group(const expr::Program& program, const expr::Binding& binding, const tile::Machine& machine,
-                      const ExpandOptions& options = {});
+                      const ExpandOptions& options = {}, bool all = false);
 
 }  // namespace quern::fuse

@@ -53,26 +53,36 @@ struct Tally {
   double worst = 0;                // error over bound
 };
 
-std::string attempt(const Program& program, const Binding& binding, Random& random, Style draw,
-                    const std::string& vectors, Tally& tally) {
-  Arguments arguments(program, binding);
-  fill(arguments, program, binding, random, draw);
-  auto truth = interpret(program, binding, arguments.views(), {.threads = 1});
-  if (!truth) return "the interpreter: " + render(truth.error());
-  backend::Request request{program, binding, {.vectors = vectors, .cache = false, .verify = true}};
-  auto code = compile::compile(request);
+std::string compared(const Program& program, const Binding& binding, const Arguments& arguments,
+                     const Interpreted& truth, const backend::Options& how, Tally& tally) {
+  auto code = compile::compile({program, binding, how});
   if (!code && code.error().front().code == Code::N904) {
     ++tally.stored;
     return {};
   }
   if (!code) return "not compiled: " + render(code.error());
-  backend::Agreement found = backend::agree(*code, program, binding, arguments.views(), *truth);
+  backend::Agreement found = backend::agree(*code, program, binding, arguments.views(), truth);
   for (const backend::Closest& c : found.closest) {
     tally.worst = std::max(tally.worst, c.share());
     tally.elements += c.elements;
     tally.free += c.free;
   }
   return found.wrong;
+}
+
+std::string attempt(const Program& program, const Binding& binding, Random& random, Style draw,
+                    const std::string& vectors, Tally& tally) {
+  Arguments arguments(program, binding);
+  fill(arguments, program, binding, random, draw);
+  auto truth = interpret(program, binding, arguments.views(), {.threads = 1});
+  if (!truth) return "the interpreter: " + render(truth.error());
+  backend::Options how{.vectors = vectors, .cache = false, .verify = true};
+  std::string wrong = compared(program, binding, arguments, *truth, how, tally);
+  if (!wrong.empty() || program.locals.empty()) return wrong;
+  // Small sizes seldom pay for memory: once more with all locals in it.
+  how.store = true;
+  wrong = compared(program, binding, arguments, *truth, how, tally);
+  return wrong.empty() ? wrong : "with locals stored, " + wrong;
 }
 
 void library_kernel(const LibraryKernel& k, const Options& options, Tally& tally) {
