@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <set>
 #include <unordered_set>
 
 #include "base/text.h"
+#include "expr/dimension_form.h"
 #include "fuse/cost.h"
 #include "fuse/lower.h"
 #include "tile/rebuild.h"
@@ -46,11 +49,79 @@ class Dear {
   std::vector<bool> of_local_;
 };
 
+// Locals of which every element is read in every run, so that it makes no difference to what data are reported where
+// they are computed: read under no condition, at plain indices over whole ranges, by what is computed as a whole itself.
+class AlwaysRead {
+ public:
+  AlwaysRead(const expr::Program& program, const expr::Binding& binding)
+      : program_(program), binding_(binding), all_(program.locals.size()) {
+    for (const auto& [name, size] : binding.sizes) {
+      if (size == 0) return;  // nothing is read under an index without values
+    }
+    for (const expr::Update& u : program.updates) {
+      if (!u.filter && enter(u.binders)) walk(u.value);
+    }
+  }
+  bool operator()(size_t local) const { return all_[local]; }
+
+ private:
+  std::optional<int64_t> size(const expr::Binder& b) const {
+    bool whole = (!b.lo || (b.lo->op == expr::Op::kInteger && b.lo->integer == 0)) && expr::dimension_form(b.hi);
+    return whole ? expr::evaluate(b.hi, binding_.sizes) : std::nullopt;
+  }
+  // True if each of the ranges has an index.
+  bool enter(const std::vector<expr::Binder>& binders) {
+    bool some = true;
+    for (const expr::Binder& b : binders) {
+      auto own = size(b);
+      auto [at, fresh] = sizes_.try_emplace(b.id, own);
+      if (!fresh && at->second != own) at->second = std::nullopt;  // bound twice
+      some = some && own.value_or(0) > 0;
+    }
+    return some;
+  }
+
+  void walk(const expr::NodePtr& node) {
+    if (!seen_.insert(node.get()).second) return;
+    expr::Family family = row(*node).family;
+    if (family == expr::Family::select) return walk(node->args[1]);
+    if (family == expr::Family::logic) return walk(node->args[0]);
+    if (family == expr::Family::reduction && !enter(node->binders)) return;
+    if (node->op == expr::Op::kLocal) read(*node);
+    for (const expr::NodePtr& a : node->args) walk(a);
+  }
+
+  void read(const expr::Node& node) {
+    auto local = static_cast<size_t>(node.id);
+    const expr::Local& l = program_.locals[local];
+    std::set<expr::IndexId> at;
+    for (size_t i = 0; i < node.args.size(); ++i) {
+      const expr::Node& arg = *node.args[i];
+      auto wanted = size(l.binders[i]);
+      if (arg.op != expr::Op::kIndex || !at.insert(arg.id).second || !wanted || sizes_[arg.id] != wanted) return;
+    }
+    if (all_[local]) return;
+    all_[local] = true;
+    enter(l.binders);
+    walk(l.value);
+  }
+
+  const expr::Program& program_;
+  const expr::Binding& binding_;
+  std::vector<bool> all_;
+  std::map<expr::IndexId, std::optional<int64_t>> sizes_;
+  std::unordered_set<const expr::Node*> seen_;
+};
+
 class Grouper {
  public:
   Grouper(const expr::Program& program, const expr::Binding& binding, const tile::Machine& machine,
           const ExpandOptions& options)
-      : program_(program), binding_(binding), machine_(machine), options_(options) {
+      : program_(program),
+        binding_(binding),
+        machine_(machine),
+        options_(options),
+        always_read_(program, binding) {
     options_.stored.assign(program.locals.size(), false);
   }
 
@@ -134,7 +205,7 @@ class Grouper {
     if (all > std::max(kFreeBytes, kMostOfTensors * tensors)) {
       out.too_large = fmt::format("it would take {}", human_bytes(static_cast<uint64_t>(bytes(*graph, local))));
     }
-    if (reports(*graph, memory_of(*graph, local))) {
+    if (!always_read_(local) && reports(*graph, memory_of(*graph, local))) {
       out.forbidden = "data may be at fault in elements that nobody reads";
     }
     out.graph = *std::move(graph);
@@ -176,6 +247,7 @@ class Grouper {
   const expr::Binding& binding_;
   const tile::Machine& machine_;
   ExpandOptions options_;
+  AlwaysRead always_read_;
   Grouped out_;
 };
 

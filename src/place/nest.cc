@@ -18,6 +18,11 @@ constexpr int kCheap = 6;  // operations of a value that is computed again rathe
 
 bool is_let(const Statement& s) { return std::holds_alternative<Let>(s.is); }
 
+bool is_dot(const Statement& s) {
+  const auto* let = std::get_if<Let>(&s.is);
+  return let && row(*let->value).family == Family::dot;
+}
+
 // What a Let or a Store is to the rule.
 struct Facts {
   AxisSet axes;  // of its instances: of the value, the subscripts, the condition
@@ -57,6 +62,7 @@ bool same_place(const Store& store, const Expr& load) {
 // A nest that is being filled.
 struct Open {
   AxisSet block, strip;
+  bool dot = false;
   Block body;
   std::set<int32_t> defined;
   std::set<int32_t> late;             // names of the last phase: results of reductions, and what needs them
@@ -256,7 +262,7 @@ class Nester {
     AxisSet block = open.block, strip = open.strip;
     if (!f.over.empty()) {
       AxisSet result = f.axes - f.over;
-      if (needs_late) return false;
+      if (needs_late || (open.dot && is_dot(s))) return false;
       if (!strip.empty()) {
         if (f.over != strip || result != block) return false;
       } else if (block.contains(f.over)) {
@@ -344,6 +350,7 @@ class Nester {
       open.defined.insert(let->name);
       // By the strips there are now; closed() looks again.
       if (!f.over.empty() || ((f.axes & open.strip).empty() && meets(f.uses, open.late))) open.late.insert(let->name);
+      open.dot = open.dot || is_dot(s);
     } else {
       open.stores.push_back(std::get<Store>(s.is));
     }

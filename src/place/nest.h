@@ -10,6 +10,8 @@
 //   a map           X inside B + S and it needs no result of a reduction there; or X = B
 //                   no strips yet: block axes that X lacks, or axes of X that are new, become strips
 //   a store         as a map, but it has all axes of its phase: it must not run twice
+// and no nest has two dots: one takes all registers there are (gate and up of an MLP in one nest took three times as
+// long as in two).
 // A statement that can't join but needs nothing of the last nest gets a nest of its own in front of it, so that a sum
 // over columns does not part a product from its epilogue.
 //
