@@ -101,7 +101,10 @@ class Clusterer {
     if (all == own) return std::ranges::all_of(out, plain) ? std::optional(out) : std::nullopt;
     if (!all.contains(own) && !own.contains(all)) return std::nullopt;
     if (!linked && streams(cluster, d, out)) return out;
-    return rows_alike(out) && (linked || shares(cluster, d)) ? std::optional(out) : std::nullopt;
+    if (!linked && !shares(cluster, d)) return std::nullopt;
+    AxisSet rows = all & own;
+    Cluster last = {out.back()};
+    return rows_enough(rows) && by_rows(cluster, rows) && by_rows(last, rows) ? std::optional(out) : std::nullopt;
   }
 
   // What one pass can make of both, though one lacks an axis: attention and its log-sum-exp.
@@ -141,19 +144,25 @@ class Clusterer {
     return plain(d) && set_of(d.axes) == set_of(axes);
   }
 
-  // Definitions of rows and of elements in them: all run over whole rows anyway, and there are rows enough.
-  bool rows_alike(const Cluster& cluster) {
-    AxisSet all = set_of(axes_of(cluster)), rows = all;
-    for (const Definition& d : cluster) rows = rows & set_of(d.axes);
+  // Is a row of these indices read as a whole anyway, so that its columns can't be spread?
+  static bool by_rows(const Cluster& cluster, AxisSet rows) {
+    AxisSet all, reduced;
+    for (const Definition& d : cluster) {
+      all |= set_of(d.axes);
+      reduced |= reduced_in(d);
+      if (!plain(d)) return false;
+    }
+    return reduced.contains(all - rows) && (reduced & rows).empty();
+  }
+
+  bool rows_enough(AxisSet rows) {
     int64_t count = 1;
     for (AxisId a : rows.list()) {
       tile::Bounds b = ranges_.axis(a);
       if (!b.low || !b.high) return false;
       count = std::min<int64_t>(count * std::max<int64_t>(0, *b.high - *b.low + 1), int64_t{1} << 30);
     }
-    return count >= kRowsPerUnit * machine_.units && std::ranges::all_of(cluster, [&](const Definition& d) {
-             return plain(d) && (reduced_in(d) & rows).empty() && reduced_in(d).contains(all - rows);
-           });
+    return count >= kRowsPerUnit * machine_.units;
   }
 
   static bool shares(const Cluster& cluster, const Definition& d) {

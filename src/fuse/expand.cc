@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "expr/dimension_form.h"
 #include "expr/print.h"
 #include "fuse/all_pairs.h"
 #include "fuse/expand/expander.h"
@@ -18,6 +17,8 @@ using tile::AxisSet;
 using tile::ExprPtr;
 
 namespace {
+
+constexpr int64_t kLimitOfType = (int64_t{1} << 31) - 2;  // an index that only the type of its end limits
 
 // Which memory everything reads, through locals too: the tensors of the program, and behind them its locals, as far as
 // they are stored.
@@ -196,7 +197,7 @@ Result<Graph> Expander::run() {
   Order order = order_of(program_, options_.stored);
   int first = 0;  // steps taken by copies and first values
   snapshots_.assign(program_.tensors.size(), -1);
-  stored_.assign(program_.locals.size(), -1);
+  stored_.assign(program_.locals.size(), {});
   for (size_t t = 0; t < program_.tensors.size(); ++t) {
     const expr::Tensor& tensor = program_.tensors[t];
     bool copied = order.snapshot[t];
@@ -276,32 +277,40 @@ void Expander::settle_roles() {
   }
 }
 
-// The local as memory of its own, of the type that it is rounded to or computed in, and what fills it.
+// The local as memory of its own, of the type that it is rounded to or computed in, and what fills it. A range whose
+// ends aren't numbers (n <= m) gets the memory of the rectangle around it, and only the elements in it are written.
 void Expander::store(size_t local) {
   const expr::Local& l = program_.locals[local];
   Definition d;
-  d.total = true;
   d.store.span = l.span;
   tile::Parameter p;
   p.name = l.name;
   p.role = tile::Role::kTmp;
   p.span = l.span;
   AxisSet taken;
+  Path path;
   for (const expr::Binder& b : l.binders) {
-    Ranged r = enter(b, {}, taken, {});
+    Bound bound;
+    bound_of(b.id, l.value, bound);
+    check_ends(b, path, bound);
+    Ranged r = enter(b, path, taken, bound);
     taken |= r.index->axes;
     if (r.axis >= 0) d.axes.push_back(r.axis);
+    path = with(std::move(path), r.mask);
     env_[b.id] = r.index;
     d.store.subscripts.push_back(r.index);
-    p.shape.push_back(integer(std::max<int64_t>(0, expr::evaluate(b.hi, binding_.sizes).value_or(0))));
+    int64_t last = ranges_(r.index).high.value_or(-1);
+    p.shape.push_back(integer(last < kLimitOfType ? std::max<int64_t>(0, last + 1) : 0));
   }
-  ExprPtr v = value(l.value, {}).e;
-  ScalarType plain = quern::kind(v->type) == Kind::kReal && literal(v) ? ScalarType::f32 : v->type;
-  p.type = l.type ? binding_.type(*l.type) : plain;
-  d.store.parameter = stored_[local] = static_cast<int32_t>(graph_.program.parameters.size());
+  ExprPtr v = value(l.value, path).e, when = condition(path);
+  d.total = when->op == tile::Op::kBoolean;
+  if (!d.total) d.store.when = when;
+  p.type = l.type ? binding_.type(*l.type) : v->type;
+  d.store.parameter = static_cast<int32_t>(graph_.program.parameters.size());
+  stored_[local] = {d.store.parameter, d.total};
   d.store.value = in(tile::cast(p.type, v));
   graph_.program.parameters.push_back(std::move(p));
-  finish(std::move(d), [&] { collect(l.value, {}); });
+  finish(std::move(d), [&] { collect(l.value, path); });
 }
 
 // Nothing to do: an axis without indices.
@@ -371,15 +380,6 @@ void Expander::finish(Definition d, const std::function<void()>& look) {
   collected_.clear();
   graph_.definitions.push_back(std::move(d));
   env_.clear();
-}
-
-bool storable(const expr::Local& local, const expr::Binding& binding) {
-  auto number = [&](const NodePtr& e) {
-    return expr::dimension_form(e) ? expr::evaluate(e, binding.sizes) : std::nullopt;
-  };
-  return local.value && std::ranges::all_of(local.binders, [&](const expr::Binder& b) {
-    return (!b.lo || number(b.lo) == 0) && number(b.hi);
-  });
 }
 
 Result<Graph> expand(const expr::Program& program, const expr::Binding& binding, const ExpandOptions& options) {

@@ -16,13 +16,10 @@ struct ExpandOptions {
   bool trust = false;                  // no checks of subscripts through data: the caller has seen to it
   std::string device = "cpu";          // for messages
   std::vector<tile::Lack> lacks = {};  // functions that it can't compute
-  // Of each local: is it computed once by a definition of its own, into memory that its readers load from? Only those
-  // that can be (storable); empty: none, each is computed where it is read.
+  // Of each local: is it computed once by a definition of its own, into memory that its readers load from? Empty: none
+  // is, each is computed where it is read. One whose range has no limit can't be: its memory has no elements then.
   std::vector<bool> stored = {};
 };
-
-// Can the local lie in memory? Its ranges must start at 0 and be numbers for these sizes.
-bool storable(const expr::Local& local, const expr::Binding& binding);
 
 // E306 where a subscript is outside for these sizes; N902 where a function is among those that the device lacks, N903
 // where all pairs of a long range would be compared (fuse/all_pairs.h), N907 for kernels of more than 64 ranges.

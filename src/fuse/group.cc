@@ -132,7 +132,7 @@ class Grouper {
     std::vector<size_t> candidates;
     Dear dear(program_);
     for (size_t l = 0; l < program_.locals.size(); ++l) {
-      if (storable(program_.locals[l], binding_) && (all || (dear(l) && candidates.size() < kMostTried))) {
+      if (program_.locals[l].value && (all || (dear(l) && candidates.size() < kMostTried))) {
         candidates.push_back(l);
       }
     }
@@ -196,6 +196,8 @@ class Grouper {
     options.stored[local] = true;
     auto graph = expand(program_, binding_, options);
     if (!graph) return std::nullopt;
+    const Definition* filled = filler(*graph, local);
+    if (!filled || row(*filled->store.value).family == tile::Family::literal) return std::nullopt;
     Trial out;
     out.seconds = seconds(*graph);
     double all = 0, tensors = 0;
@@ -205,7 +207,7 @@ class Grouper {
     if (all > std::max(kFreeBytes, kMostOfTensors * tensors)) {
       out.too_large = fmt::format("it would take {}", human_bytes(static_cast<uint64_t>(bytes(*graph, local))));
     }
-    if (!always_read_(local) && reports(*graph, memory_of(*graph, local))) {
+    if (!always_read_(local) && reports(*filled)) {
       out.forbidden = "data may be at fault in elements that nobody reads";
     }
     out.graph = *std::move(graph);
@@ -224,17 +226,23 @@ class Grouper {
     return bytes_of(graph.program, graph.program.parameters[memory_of(graph, local)]);
   }
 
-  // Does what fills the memory test anything on its way?
-  static bool reports(const Graph& graph, size_t memory) {
-    for (const Definition& d : graph.definitions) {
-      if (d.store.parameter != static_cast<int32_t>(memory)) continue;
-      bool found = !d.checks.empty();
-      tile::each_part(d.store.value, [&](const tile::ExprPtr& e) {
+  // What fills the memory of the local; null where it has no elements: its range has no limit, or is empty.
+  const Definition* filler(const Graph& graph, size_t local) const {
+    auto memory = static_cast<int32_t>(memory_of(graph, local));
+    auto at = std::ranges::find_if(graph.definitions, [&](const Definition& d) { return d.store.parameter == memory; });
+    return at == graph.definitions.end() || bytes(graph, local) == 0 ? nullptr : &*at;
+  }
+
+  // Does it test anything on its way?
+  static bool reports(const Definition& d) {
+    bool found = !d.checks.empty();
+    for (const tile::ExprPtr& root : {d.store.value, d.store.when}) {
+      if (!root) continue;
+      tile::each_part(root, [&](const tile::ExprPtr& e) {
         found = found || e->checked != 0 || row(*e).family == tile::Family::check;
       });
-      return found;
     }
-    return false;
+    return found;
   }
 
   void remark(Code code, size_t local, double times, std::string_view key, std::string text) {

@@ -26,6 +26,7 @@ struct Level {
   Block* block = nullptr;
   size_t walks = 0;          // how many walks are outside of it
   std::set<int32_t> inside;  // names that are not there yet
+  std::vector<std::pair<ExprPtr, int32_t>> made = {};  // operands that have their place in it
 };
 
 class Operands {
@@ -111,7 +112,7 @@ class Operands {
     for (int i = 0; i < 2; ++i) {
       int64_t repeats = count(all - args[i]->axes, walks_.size());
       if (!is_bare(args[i]) && repeats >= kRowsForComputing) {
-        args[i] = named(made, args[i], "operand");
+        args[i] = shared(made, args[i], "operand");
       } else if (i == columns && args[i]->op == Op::kLoad && repeats >= kRowsForPacking && wants_panels(e, args, i)) {
         args[i] = packed(args[i], made);
       }
@@ -124,6 +125,16 @@ class Operands {
     int32_t id = new_name(kernel_, Symbol(like), value->type, value->axes);
     made.push_back({Let{id, value}});
     return use(kernel_, id);
+  }
+
+  // The same, in the block of the dot; what two dots of it take (gate and up of an MLP) is made once.
+  ExprPtr shared(Block& made, const ExprPtr& value, std::string_view like) {
+    for (const auto& [known, id] : levels_.back().made) {
+      if (equal(known, value)) return use(kernel_, id);
+    }
+    ExprPtr out = named(made, value, like);
+    levels_.back().made.emplace_back(value, out->id);
+    return out;
   }
 
   // Which operand has the columns: the one whose own axis lies side by side in a store of the result, else the second.
@@ -182,7 +193,7 @@ class Operands {
       if (!known || bytes > 8 * machine_.near_bytes) break;
       if ((walked & load->axes).empty()) best = i;
     }
-    if (best + 1 == levels_.size()) return named(made, load, "panel");
+    if (best + 1 == levels_.size()) return shared(made, load, "panel");
     // One panel serves all pieces of a loop.
     for (const auto& [known, id] : panels_[best]) {
       if (equal(known, load) && known_blocks_[id] == levels_[best].block) return use(kernel_, id);

@@ -171,6 +171,7 @@ const std::vector<Elsewhere> kElsewhere = {
     {"N908", "N908", {"cli"}},
     {"R4", "R4", {"unit/fuse"}},
     {"R20", "R22", {"unit/fuse"}},      // what derivations remark
+    {"R23", "R24", {"golden/group"}},   // … and grouping
     {"R40", "R40", {"unit/artifact"}},  // the cache
     {"R41", "R41", {"cli"}},
     {"B001", "B002", {}},               // nothing should be able to

@@ -27,7 +27,7 @@ void Expander::collect(const NodePtr& node, const Path& path) {
     case Family::reduction: return collect_under(node->binders, node->args, path);
     case Family::read: {
       for (const NodePtr& arg : node->args) collect(arg, path);
-      if (node->op != expr::Op::kLocal || stored_[static_cast<size_t>(node->id)] >= 0) return;
+      if (node->op != expr::Op::kLocal || stored_[static_cast<size_t>(node->id)].parameter >= 0) return;
       const expr::Local& l = program_.locals[static_cast<size_t>(node->id)];
       std::vector<tile::ExprPtr> at;
       for (const NodePtr& arg : node->args) at.push_back(value(arg, path).e);

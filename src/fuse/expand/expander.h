@@ -56,6 +56,11 @@ class Expander {
     bool write = false;
   };
 
+  struct Memory {
+    int32_t parameter = -1;  // -1: the local is computed where it is read
+    bool whole = false;      // every element is written
+  };
+
   void declare();
   void define(const expr::Update& update);
   void store(size_t local);
@@ -72,7 +77,7 @@ class Expander {
   Value cast(const expr::NodePtr& node, const Path& path);
   Value read(const expr::NodePtr& node, const Path& path);
   Value local(const expr::NodePtr& node, const Path& path);
-  Value stored(int32_t parameter, const std::vector<tile::ExprPtr>& at, const Path& path);
+  Value stored(const Memory& memory, const std::vector<tile::ExprPtr>& at, const Path& path);
   Value within(const expr::NodePtr& node, const Path& path);
   Value checked_range(const expr::Node& at, const tile::ExprPtr& index, const tile::ExprPtr& lo,
                       const tile::ExprPtr& hi, Symbol name, int axis, const Path& path);
@@ -143,7 +148,7 @@ class Expander {
   std::vector<tile::ExprPtr> checks_;  // of the definition at hand
   std::map<std::pair<const tile::Expr*, int32_t>, std::vector<std::set<const tile::Expr*>>> looked_at_;  // by checks_
   std::set<std::vector<const void*>> collected_;
-  std::vector<int32_t> stored_;     // of each local: the parameter that holds it, or -1
+  std::vector<Memory> stored_;      // of each local
   std::vector<int32_t> snapshots_;  // of each tensor: the parameter that holds it as it was, or -1
   bool reads_snapshot_ = false;
   bool too_many_axes_ = false;

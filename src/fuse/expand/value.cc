@@ -241,8 +241,8 @@ Expander::Value Expander::local(const NodePtr& node, const Path& path) {
     before.emplace_back(b.id, outer == env_.end() ? nullptr : outer->second);
     env_[b.id] = at[i];
   }
-  int32_t memory = stored_[static_cast<size_t>(node->id)];
-  Value v = memory < 0 ? value(l.value, with(path, inside)) : stored(memory, at, with(path, inside));
+  const Memory& memory = stored_[static_cast<size_t>(node->id)];
+  Value v = memory.parameter < 0 ? value(l.value, with(path, inside)) : stored(memory, at, with(path, inside));
   for (const auto& [id, e] : before) {
     if (e) {
       env_[id] = e;
@@ -252,17 +252,17 @@ Expander::Value Expander::local(const NodePtr& node, const Path& path) {
   }
   out.needs |= v.needs;
   ExprPtr e = v.e;
-  if (l.type && memory < 0) e = widened(in(tile::cast(binding_.type(*l.type), e)));
+  if (l.type && memory.parameter < 0) e = widened(in(tile::cast(binding_.type(*l.type), e)));
   out.e = inside ? chosen(inside, e, in(tile::zero(e->type))) : e;
   return out;
 }
 
 // An element of a local that lies in memory.
-Expander::Value Expander::stored(int32_t parameter, const std::vector<ExprPtr>& at, const Path& path) {
-  const tile::Parameter& p = graph_.program.parameters[static_cast<size_t>(parameter)];
-  bool inside = true;
+Expander::Value Expander::stored(const Memory& memory, const std::vector<ExprPtr>& at, const Path& path) {
+  const tile::Parameter& p = graph_.program.parameters[static_cast<size_t>(memory.parameter)];
+  bool inside = memory.whole;
   for (size_t i = 0; i < at.size(); ++i) inside = inside && ranges_.inside(at[i], p.shape[i]);
-  ExprPtr e = in(tile::load(parameter, p.type, at, inside || path.empty() ? nullptr : condition(path)));
+  ExprPtr e = in(tile::load(memory.parameter, p.type, at, inside || path.empty() ? nullptr : condition(path)));
   if (!inside) unsafe_.insert(e.get());
   return {widened(e), !inside};
 }

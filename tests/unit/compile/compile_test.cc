@@ -31,6 +31,19 @@ constexpr const char* kSwap =
     "kernel swap(inout x: f32[2 * N], inout y: f32[2 * N]) {\n"
     "  for[i < N] x[i] = y[i + N]\n  for[i < N] y[i] = x[i + N]\n}\n";
 
+// Kernels that read what others of theirs write, and locals that may lie in memory.
+constexpr const char* kRotate =
+    "kernel rotate(inout a: f32[N], inout b: f32[N], inout c: f32[N]) {\n  a[i] = b[i]\n  b[i] = c[i] + a[i]\n"
+    "  c[i] = a[i]\n}\n";
+constexpr const char* kNorm =
+    "kernel norm(x: f32[R, D], r: bf16[R, D]) -> (total: bf16[R, D], y: f32[R, D], mu: f32[R]) {\n"
+    "  total[i, d] = x[i, d] + r[i, d]\n  y[i, d] = total[i, d] - mean[d](total[i, d])\n"
+    "  mu[i] = mean[d](total[i, d])\n}\n";
+constexpr const char* kImage =
+    "kernel image[G](x: f32[H + 2, C], w: f32[3, C, K], v: f32[3, K, L]) -> y: f64[G, L] {\n"
+    "  h[i < H, k]: bf16 = sum[r, c] x[i + r, c] * w[r, c, k]\n  n[i < H, k < K] = count[c](x[i, c] > 0) + k\n"
+    "  y[i, l] = sum[r < 3, k] h[i + r, k] * v[r, k, l] * n[i + 1, k] if i % 3 != 1 else n[i + 0, 0]\n}\n";
+
 backend::Options uncached(std::string vectors = "", std::string schedule = "") {
   backend::Options o;
   o.vectors = std::move(vectors);
@@ -51,6 +64,10 @@ std::vector<Case> cases() {
   out.push_back(make_case(kInout, {{"N", 129}}));
   out.push_back(make_case(kHalve, {{"N", 77}}));
   out.push_back(make_case(kSwap, {{"N", 45}}));
+  out.push_back(make_case(kRotate, {{"N", 65}}));
+  out.push_back(make_case(kNorm, {{"R", 40}, {"D", 19}}));
+  out.push_back(make_case(kNorm, {{"R", 2}, {"D", 70}}));
+  out.push_back(make_case(kImage, {{"G", 10}, {"H", 12}, {"C", 5}, {"K", 7}, {"L", 18}}));
   return out;
 }
 
@@ -102,6 +119,19 @@ TEST(Compile, PlainCodeEqualsTheInterpreter) {
     auto got = computed(c, *code);
     ASSERT_TRUE(got);
     EXPECT_EQ(difference(c, truth(c), *got), "") << c.program->name.str();
+  }
+}
+
+TEST(Compile, LocalsInMemoryChangeNothing) {
+  for (const Case& c : cases()) {
+    backend::Options o = uncached();
+    o.store = true;
+    auto code = compile({*c.program, c.binding, o});
+    ASSERT_TRUE(code) << c.program->name.str() << "\n" << render(code.error());
+    auto got = computed(c, *code);
+    ASSERT_TRUE(got);
+    EXPECT_EQ(difference(c, truth(c), *got), "") << c.program->name.str();
+    EXPECT_EQ(computed(c, *code, 3)->outputs, got->outputs);
   }
 }
 
@@ -177,7 +207,8 @@ TEST(Key, ChangesWithEverythingThatDecidesTheCode) {
   EXPECT_NE(key_of({*c.program, c.binding, {}}, cpu, machine), base);
   for (auto change : std::initializer_list<void (*)(backend::Options&)>{
            [](backend::Options& o) { o.trust = true; }, [](backend::Options& o) { o.exact = true; },
-           [](backend::Options& o) { o.deterministic = true; }, [](backend::Options& o) { o.schedule = "plain"; }}) {
+           [](backend::Options& o) { o.deterministic = true; }, [](backend::Options& o) { o.schedule = "plain"; },
+           [](backend::Options& o) { o.store = true; }}) {
     backend::Options o;
     change(o);
     EXPECT_NE(key_of({*c.program, c.binding, o}, cpu, machine_for(cpu)), base);
