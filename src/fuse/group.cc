@@ -21,6 +21,7 @@ namespace {
 constexpr double kLeastSaving = 0.1;    // of the time: the estimate isn't better than that
 constexpr double kFreeBytes = 16 << 20;  // that temporary buffers may take in any case,
 constexpr double kMostOfTensors = 4;     // and else as a multiple of the kernel's own tensors
+constexpr double kNoWorse = 1.01;        // as good without
 constexpr size_t kMostTried = 24;        // locals, so that large programs still compile at once
 
 // Locals whose elements take more than a few operations: something is reduced, or a function is evaluated.
@@ -149,6 +150,7 @@ class Grouper {
   struct Trial {
     Graph graph;
     double seconds = 0;
+    int streams = 0;        // loops that carry a chain of reductions
     std::string too_large;  // why it must not be done
     std::string forbidden;  // … nor even asked for
   };
@@ -156,65 +158,119 @@ class Grouper {
   void store(const std::vector<size_t>& locals) {
     for (size_t l : locals) {
       auto trial = tried(l);
-      if (!trial || !trial->forbidden.empty()) continue;
-      options_.stored[l] = true;
-      out_.graph = std::move(trial->graph);
+      if (trial && trial->forbidden.empty()) take(l, *std::move(trial));
     }
   }
 
-  void choose(std::vector<size_t>& candidates) {
-    double now = seconds(out_.graph);
-    while (!candidates.empty()) {
-      std::optional<Trial> best;
-      size_t which = 0;
-      std::erase_if(candidates, [&](size_t l) {
-        auto trial = tried(l);
-        if (!trial || trial->seconds > now * (1 - kLeastSaving)) return !trial;
-        for (const std::string& why : {trial->too_large, trial->forbidden}) {
-          if (why.empty()) continue;
-          remark(Code::R24, l, now / trial->seconds, "why", why);
-          return true;
-        }
-        if (!best || trial->seconds < best->seconds) {
-          best = std::move(trial);
-          which = l;
-        }
-        return false;
-      });
-      if (!best) return;
-      options_.stored[which] = true;
-      remark(Code::R23, which, now / best->seconds, "size", human_bytes(static_cast<uint64_t>(bytes(best->graph, which))));
-      now = best->seconds;
-      out_.graph = std::move(best->graph);
-      std::erase(candidates, which);
+  // From the innermost on, so that what several others are made of is weighed before they are; then those are dropped
+  // that what was stored later has made needless.
+  void choose(const std::vector<size_t>& locals) {
+    now_ = weighed(std::move(out_.graph));
+    for (size_t l : locals) {
+      auto trial = tried(l);
+      if (!trial || trial->seconds > now_.seconds * (1 - kLeastSaving) || breaks_stream(l, *trial)) continue;
+      const std::string& why = trial->too_large.empty() ? trial->forbidden : trial->too_large;
+      if (why.empty()) {
+        take(l, *std::move(trial));
+      } else {
+        remark(Code::R24, l, now_.seconds / trial->seconds, "why", why);
+      }
     }
+    for (size_t l : locals) {
+      if (!options_.stored[l]) continue;
+      auto without = plain(l);
+      if (!without) continue;
+      if (without->seconds <= now_.seconds * kNoWorse) {
+        options_.stored[l] = false;
+        now_ = *std::move(without);
+      } else {
+        std::string size = human_bytes(static_cast<uint64_t>(bytes(now_.graph, l)));
+        remark(Code::R23, l, without->seconds / now_.seconds, "size", std::move(size));
+      }
+    }
+    out_.graph = std::move(now_.graph);
   }
 
-  // With one more local stored; nothing if that can't be.
-  std::optional<Trial> tried(size_t local) {
+  void take(size_t local, Trial trial) {
+    options_.stored[local] = true;
+    now_ = std::move(trial);
+    out_.graph = now_.graph;
+  }
+
+  Trial weighed(Graph graph) const {
+    Trial out;
+    tile::Program lowered = lower(graph, machine_).program;
+    out.seconds = cost(lowered, machine_);
+    for (const tile::Kernel& k : lowered.kernels) out.streams += streams(k);
+    out.graph = std::move(graph);
+    return out;
+  }
+
+  // With one local less in memory.
+  std::optional<Trial> plain(size_t local) const {
+    ExpandOptions options = options_;
+    options.stored[local] = false;
+    auto graph = expand(program_, binding_, options);
+    return graph ? std::optional(weighed(*std::move(graph))) : std::nullopt;
+  }
+
+  // With one more; nothing if that can't be.
+  std::optional<Trial> tried(size_t local) const {
     ExpandOptions options = options_;
     options.stored[local] = true;
     auto graph = expand(program_, binding_, options);
     if (!graph) return std::nullopt;
     const Definition* filled = filler(*graph, local);
     if (!filled || row(*filled->store.value).family == tile::Family::literal) return std::nullopt;
-    Trial out;
-    out.seconds = seconds(*graph);
+    bool tells = !always_read_(local) && reports(*filled);
+    Trial out = weighed(*std::move(graph));
     double all = 0, tensors = 0;
-    for (const tile::Parameter& p : graph->program.parameters) {
-      (p.role == tile::Role::kTmp ? all : tensors) += bytes_of(graph->program, p);
+    for (const tile::Parameter& p : out.graph.program.parameters) {
+      (p.role == tile::Role::kTmp ? all : tensors) += bytes_of(out.graph.program, p);
     }
     if (all > std::max(kFreeBytes, kMostOfTensors * tensors)) {
-      out.too_large = fmt::format("it would take {}", human_bytes(static_cast<uint64_t>(bytes(*graph, local))));
+      out.too_large = fmt::format("it would take {}", human_bytes(static_cast<uint64_t>(bytes(out.graph, local))));
     }
-    if (!always_read_(local) && reports(*filled)) {
-      out.forbidden = "data may be at fault in elements that nobody reads";
-    }
-    out.graph = *std::move(graph);
+    if (tells) out.forbidden = "data may be at fault in elements that nobody reads";
     return out;
   }
 
-  double seconds(const Graph& graph) const { return cost(lower(graph, machine_).program, machine_); }
+  static int streams(const tile::Kernel& k) {
+    return static_cast<int>(std::ranges::count_if(k.body, [](const tile::Statement& s) {
+      const auto* loop = std::get_if<tile::Loop>(&s.is);
+      return loop && !loop->carries.empty();
+    }));
+  }
+
+  // A chain of reductions takes one pass over elements that lie nowhere, such as the scores of attention. The local is
+  // one of them if a stream reads it element by element, or ends for it.
+  bool breaks_stream(size_t local, const Trial& trial) const {
+    auto memory = static_cast<int32_t>(memory_of(trial.graph, local));
+    bool breaks = false, itself = false;
+    for (const tile::Kernel& k : lower(trial.graph, machine_).program.kernels) {
+      for (const tile::Statement& s : k.body) {
+        const auto* store = std::get_if<tile::Store>(&s.is);
+        itself = itself || (store && store->parameter == memory && streams(k) > 0);
+        const auto* loop = std::get_if<tile::Loop>(&s.is);
+        if (!loop || loop->carries.empty()) continue;
+        tile::AxisSet element = tile::AxisSet::of(loop->walks[0].axis) | rows(k, *loop);
+        tile::each_expression(loop->body, [&](const tile::ExprPtr& e) {
+          tile::each_part(e, [&](const tile::ExprPtr& part) {
+            bool reads = part->op == tile::Op::kLoad && part->id == memory;
+            breaks = breaks || (reads && part->axes.contains(element));
+          });
+        });
+      }
+    }
+    return breaks || (trial.streams < now_.streams && !itself);
+  }
+
+  // The axes that all of the loop's state has.
+  static tile::AxisSet rows(const tile::Kernel& k, const tile::Loop& loop) {
+    tile::AxisSet out = k.names[static_cast<size_t>(loop.carries[0].name)].axes;
+    for (const tile::Carry& c : loop.carries) out = out & k.names[static_cast<size_t>(c.name)].axes;
+    return out;
+  }
 
   // Temporary buffers of stored locals stand at the end, in the order of the locals.
   size_t memory_of(const Graph& graph, size_t local) const {
@@ -256,6 +312,7 @@ class Grouper {
   const tile::Machine& machine_;
   ExpandOptions options_;
   AlwaysRead always_read_;
+  Trial now_;
   Grouped out_;
 };
 

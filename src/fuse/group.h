@@ -4,9 +4,10 @@
 // it is read (an image row, for each row of the filter). Where that takes longer than writing it down and reading it
 // back, it becomes a *stored* local: a definition of its own, a temporary buffer, loads in its place.
 //
-// What is best is tried, not guessed: the program is expanded and lowered with one more local stored, the result is
-// weighed (fuse/cost.h), and the local that saves most stays stored, until none saves enough. A chain of reductions that
-// streams (fuse/stream.h) computes nothing twice, so nothing of it is stored.
+// What is best is tried, not guessed: from the innermost local on, the program is expanded and lowered with one more
+// stored, the result is weighed (fuse/cost.h), and the local stays stored if that saves enough; in the end those are
+// dropped that others have made needless. The elements of a chain of reductions that streams (fuse/stream.h) are never
+// stored: that would be memory by the product of two lengths.
 #pragma once
 
 #include "fuse/expand.h"
