@@ -13,6 +13,8 @@ check_linker_flag(CXX -fuse-ld=lld QUERN_LINKS_WITH_LLD)
 if(QUERN_LINKS_WITH_LLD)
   add_link_options(-fuse-ld=lld)
 endif()
+# Names the build: compiled code in the cache is that of one build (compile/build_id.h).
+add_link_options(-Wl,--build-id=sha1)
 # Designated initialisers name what differs from the default and leave the rest: not a mistake here.
 add_compile_options(-Wall -Wextra -Wpedantic -Wno-missing-field-initializers)
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)

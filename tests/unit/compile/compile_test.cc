@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "case.h"
+#include "compile/build_id.h"
 #include "compile/key.h"
 #include "compile/machine.h"
 #include "expr/materialise.h"
@@ -190,6 +191,14 @@ TEST(Compile, OptionsThatAreNoneAreRefused) {
   Case c = make_case(kScale, {{"N", 8}});
   EXPECT_EQ(compile({*c.program, c.binding, uncached("mmx")}).error().front().code, Code::E740);
   EXPECT_FALSE(compile({*c.program, c.binding, uncached("", "scale: nonsense")}));
+}
+
+TEST(Key, KnowsTheBuild) {
+  EXPECT_EQ(build_id().size(), 40u);  // SHA-1
+  EXPECT_EQ(build_id().find_first_not_of("0123456789abcdef"), std::string::npos);
+  Case c = make_case(kScale, {{"N", 8}});
+  jit::CpuTarget cpu = jit::cpu_of(jit::VectorLevel::kSse2);
+  EXPECT_NE(key_of({*c.program, c.binding, {}}, cpu, machine_for(cpu)).find(build_id()), std::string::npos);
 }
 
 TEST(Key, ChangesWithEverythingThatDecidesTheCode) {
