@@ -27,10 +27,14 @@ set(CMAKE_COMPILE_WARNING_AS_ERROR ON)
 # No multiply and add may become one where the source has two: the same input gives the same bytes on every machine.
 add_compile_options(-ffp-contract=off)
 
-option(QUERN_SANITIZE "build with AddressSanitizer and UndefinedBehaviorSanitizer" OFF)
+set(QUERN_SANITIZE "" CACHE STRING "sanitizers to build with: address;undefined, or thread; empty: none")
 if(QUERN_SANITIZE)
-  set(QUERN_SANITIZE_FLAGS -fsanitize=address,undefined)
+  list(JOIN QUERN_SANITIZE "," sanitizers)
+  set(QUERN_SANITIZE_FLAGS -fsanitize=${sanitizers})
   add_compile_options(${QUERN_SANITIZE_FLAGS} -fno-sanitize-recover=all -fno-omit-frame-pointer -O1)
+  if("thread" IN_LIST QUERN_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+    add_compile_options(-Wno-maybe-uninitialized)  # false alarms on LLVM's headers in instrumented code
+  endif()
   add_compile_definitions(_GLIBCXX_ASSERTIONS)
   add_link_options(${QUERN_SANITIZE_FLAGS})
 endif()

@@ -14,6 +14,7 @@
 #include <mutex>
 #include <new>
 
+#include "device/cpu/hand_over.h"
 #include "device/cpu/workspace.h"
 #include "jit/jit.h"
 
@@ -225,7 +226,14 @@ class CpuExecutable : public Executable {
     if (threads == 1) return work(0);
     // More threads than processors are as many tasks on the threads there are.
     tbb::task_arena arena(static_cast<int>(std::min<int64_t>(threads, tbb::info::default_concurrency())));
-    arena.execute([&] { tbb::parallel_for(int64_t{0}, threads, work, tbb::simple_partitioner()); });
+    auto task = [&](int64_t thread) {
+      take_over();
+      work(thread);
+      hand_over();
+    };
+    hand_over();
+    arena.execute([&] { tbb::parallel_for(int64_t{0}, threads, task, tbb::simple_partitioner()); });
+    take_over();
   }
 
   // The first fault of each site goes to the result, unless an earlier kernel has one.
