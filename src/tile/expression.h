@@ -75,7 +75,7 @@ class AxisSet {
   AxisSet() = default;
   explicit AxisSet(uint64_t bits) : bits_(bits) {}
   static AxisSet of(AxisId axis) { return AxisSet(uint64_t{1} << axis); }
-  bool has(AxisId axis) const { return (bits_ >> axis & 1) != 0; }
+  bool has(AxisId axis) const { return axis >= 0 && (bits_ >> axis & 1) != 0; }  // -1, no axis, is in none
   bool empty() const { return bits_ == 0; }
   int size() const { return std::popcount(bits_); }
   uint64_t bits() const { return bits_; }

@@ -262,7 +262,7 @@ void Emitter::nest_body() {
   }
   if (first_strip < nest_axes_.size()) {
     int64_t strip_positions = 1;
-    bool lanes_in_strip = strip_axes.has(lane_axis_) && lane_axis_ >= 0;
+    bool lanes_in_strip = strip_axes.has(lane_axis_);
     for (size_t i = first_strip; i < nest_axes_.size(); ++i) {
       int64_t unit = nest_axes_[i].axis == lane_axis_ ? lanes_ : 1;
       strip_positions *= nest_axes_[i].size / unit;
