@@ -18,7 +18,7 @@ constexpr int64_t kUnknownExtent = 1024;  // of an axis whose size is known at l
 constexpr int64_t kTasksPerUnit = 4;      // so that a shared machine stays balanced
 constexpr int64_t kLeastElements = 4096;  // of a grid point: starting one costs about a microsecond
 constexpr int64_t kMostElements = 65536;
-constexpr int64_t kPiecesTried = 16;      // other cuts of columns, to find an even one
+constexpr int64_t kPiecesTried = 16;  // other cuts of columns, to find an even one
 constexpr int64_t kStreamStep = 1024;
 constexpr int64_t kWholeReduced = 2048;
 constexpr int64_t kMostColumns = 768, kLeastColumns = 192;
@@ -92,7 +92,11 @@ class Rule {
     for (const Statement& s : block) {
       if (const auto* loop = std::get_if<Loop>(&s.is)) see(loop->body, true);
       if (const auto* branch = std::get_if<If>(&s.is)) see(branch->body, in_loop);
-      if (const auto* store = std::get_if<Store>(&s.is)) stores_.push_back(store->subscripts);
+      if (const auto* store = std::get_if<Store>(&s.is)) {
+        stores_.push_back(store->subscripts);
+        bool half = row(program_.parameters[static_cast<size_t>(store->parameter)].type).bits < 8;
+        if (half && !store->subscripts.empty()) sharing_ |= store->subscripts.back()->axes;
+      }
       const auto* let = std::get_if<Let>(&s.is);
       if (!let || row(*let->value).family != Family::dot) continue;
       const Expr& e = *let->value;
@@ -144,15 +148,7 @@ class Rule {
   int64_t wanted_tasks() const { return kTasksPerUnit * std::max<int64_t>(1, machine_.units); }
 
   // A step that a store of half bytes allows.
-  int64_t safe(AxisId a, int64_t step) const {
-    bool shares = false;
-    for (const auto& subscripts : stores_) shares = shares || (!subscripts.empty() && subscripts.back()->axes.has(a));
-    return shares && half_bytes() ? up(step, 2) : step;
-  }
-  bool half_bytes() const {
-    return std::any_of(program_.parameters.begin(), program_.parameters.end(),
-                       [](const Parameter& p) { return row(p.type).bits < 8; });
-  }
+  int64_t safe(AxisId a, int64_t step) const { return sharing_.has(a) ? up(step, 2) : step; }
 
   void walk(AxisId a, int64_t step, WalkKind kind) {
     if (kind == WalkKind::kGrid) {
@@ -373,7 +369,8 @@ class Rule {
   Kernel kernel_;
   const Machine& machine_;
   AxisSet parallel_, streamed_, rows_, columns_;
-  AxisSet ending_;  // axes that end ranges of others
+  AxisSet ending_;   // axes that end ranges of others
+  AxisSet sharing_;  // axes of the last subscript of stores of half bytes
   std::vector<int64_t> extents_;
   std::vector<AxisId> order_;
   std::vector<std::vector<ExprPtr>> stores_;

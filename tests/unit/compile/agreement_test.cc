@@ -176,8 +176,8 @@ TEST(Agreement, ExponentialsInF32AreNotPutTogetherInF64) {
 
 TEST(Agreement, ALogarithmOfALargeSumKeepsItsLastBits) {
   Case c = make_case(
-      "kernel k(q: f32[M, K], x: f32[N, K]) -> y: f32[M] {\n"
-      "  t[m, n] = sum[k] q[m, k] * x[n, k]\n"
+      "kernel k(q: f32[M, K], x: f32[N, K]) -> y: f64[M] {\n"
+      "  t[m, n]: f16 = sum[k] q[m, k] * x[n, k]\n"
       "  y[m] = logsumexp[n](t[m, n])\n}\n",
       {{"M", 400}, {"N", 20}, {"K", 3}});
   set(c, "q", [](int64_t i) { return static_cast<double>(i % 1200); });
@@ -203,6 +203,15 @@ TEST(Agreement, AFunctionOfANumberIsTheSameInAllLanes) {
       "  y[m < M] = sum[start[m] <= n < start[m + 1]] exp(t[m, n])\n}\n",
       {{"M", 5}, {"N", 40}});
   set(c, "start", [](int64_t i) { return 8.0 * static_cast<double>(i); });
+  EXPECT_EQ(wrong(c), "");
+}
+
+TEST(Agreement, OnlyStoresOfHalfBytesArePaired) {
+  Case c = make_case(
+      "kernel k(d: f32[N], start: i32[1 + M], b: u4[M, K]) -> (y: f32[M], z: i32[M]) {\n"
+      "  y[m < M] = sum[start[m] <= n < min(m + 1, N)] d[n]\n"
+      "  z[m] = sum[k] b[m, k]\n}\n",
+      {{"M", 5}, {"N", 12}, {"K", 6}}, 1, 0, 5);
   EXPECT_EQ(wrong(c), "");
 }
 
