@@ -274,7 +274,7 @@ ExprPtr Finisher::value(const Scaled& whole) {
     if (!reads(e, g)) continue;
     uncancelled.insert(g);
     bool bounded = std::any_of(s.e.begin(), s.e.end(), [&](const Monomial& m) {
-      return m.coefficient < 0 && m.factors.size() == 1 && m.factors[0]->op == Op::kMaxOf && reads(m.factors[0], g);
+      return m.coefficient < 0 && m.factors.size() == 1 && m.factors[0]->op == Op::kFinite && reads(m.factors[0], g);
     });
     if (!bounded) surviving.insert(g);
   }
@@ -356,9 +356,9 @@ Finisher::Scaled Finisher::sum(const Scaled& x, Scaled b, bool minus, ScalarType
     open_exponent(b);
   }
   if (same(a.e, b.e)) return {sum_of(a_, a.m, b.m, minus), a.e};
-  // They join at the larger exponent.
+  // They join at the larger exponent, made finite as a gauge is: exp(inf - inf) is no number.
   ExprPtr ea = a_.expression(a.e, type), eb = a_.expression(b.e, type);
-  ExprPtr top = a_.apply(Op::kMaxOf, {ea, eb});
+  ExprPtr top = a_.apply(Op::kFinite, {a_.apply(Op::kMaxOf, {ea, eb})});
   ExprPtr ma = times(a.m, a_.exp(a_.sub(ea, top))), mb = times(b.m, a_.exp(a_.sub(eb, top)));
   return {minus ? a_.sub(ma, mb) : a_.add(ma, mb), a_.poly(top)};
 }

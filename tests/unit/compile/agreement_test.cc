@@ -174,6 +174,16 @@ TEST(Agreement, ExponentialsInF32AreNotPutTogetherInF64) {
   EXPECT_EQ(wrong(c), "");
 }
 
+TEST(Agreement, ExponentsThatJoinMayBeInfinite) {
+  Case c = make_case(
+      "kernel k(q: f32[M, K], x: f32[N, K], z: f32[M]) -> y: f32[M] {\n"
+      "  t[m, n] = sum[k] q[m, k] * x[n, k]\n"
+      "  y[m] = 1 / (exp(-z[m]) + sum[n] exp(t[m, n]))\n}\n",
+      {{"M", 6}, {"N", 20}, {"K", 3}});
+  set(c, "z", [](int64_t i) { return i == 1 ? -kInf : i == 2 ? kInf : 0.5; });
+  EXPECT_EQ(wrong(c), "");
+}
+
 TEST(Agreement, ALogarithmOfALargeSumKeepsItsLastBits) {
   Case c = make_case(
       "kernel k(q: f32[M, K], x: f32[N, K]) -> y: f64[M] {\n"
