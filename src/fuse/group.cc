@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "expr/dimension_form.h"
+#include "expr/outline.h"
 #include "fuse/cost.h"
 #include "fuse/lower.h"
 #include "tile/rebuild.h"
@@ -20,7 +21,7 @@ namespace {
 
 constexpr double kLeastSaving = 0.1;    // of the time: the estimate isn't better than that
 constexpr double kFreeBytes = 16 << 20;  // that temporary buffers may take in any case,
-constexpr double kMostOfTensors = 4;     // and else as a multiple of the kernel's own tensors
+constexpr double kMostOfTensors = 2;     // and else as a multiple of the kernel's own tensors
 constexpr double kNoWorse = 1.01;        // as good without
 constexpr size_t kMostTried = 24;        // locals, so that large programs still compile at once
 
@@ -116,14 +117,14 @@ class AlwaysRead {
 
 class Grouper {
  public:
-  Grouper(const expr::Program& program, const expr::Binding& binding, const tile::Machine& machine,
+  Grouper(expr::Program program, const expr::Binding& binding, const tile::Machine& machine,
           const ExpandOptions& options)
-      : program_(program),
+      : program_(std::move(program)),
         binding_(binding),
         machine_(machine),
         options_(options),
-        always_read_(program, binding) {
-    options_.stored.assign(program.locals.size(), false);
+        always_read_(program_, binding) {
+    options_.stored.assign(program_.locals.size(), false);
   }
 
   Result<Grouped> run(bool all) {
@@ -142,7 +143,6 @@ class Grouper {
     } else if (!candidates.empty()) {
       choose(candidates);
     }
-    out_.stored = options_.stored;
     return std::move(out_);
   }
 
@@ -307,7 +307,7 @@ class Grouper {
         diagnose(code, l.span, {{"t", l.name.str()}, {"times", fmt::format("{:.1f}", times)}, {key, std::move(text)}}));
   }
 
-  const expr::Program& program_;
+  const expr::Program program_;
   const expr::Binding& binding_;
   const tile::Machine& machine_;
   ExpandOptions options_;
@@ -320,7 +320,7 @@ class Grouper {
 
 Result<Grouped> group(const expr::Program& program, const expr::Binding& binding, const tile::Machine& machine,
                       const ExpandOptions& options, bool all) {
-  return Grouper(program, binding, machine, options).run(all);
+  return Grouper(expr::outline(program), binding, machine, options).run(all);
 }
 
 }  // namespace quern::fuse

@@ -4,6 +4,8 @@
 // it is read (an image row, for each row of the filter). Where that takes longer than writing it down and reading it
 // back, it becomes a *stored* local: a definition of its own, a temporary buffer, loads in its place.
 //
+// A sum inside of a sum is a local without a name (expr/outline.h).
+//
 // What is best is tried, not guessed: from the innermost local on, the program is expanded and lowered with one more
 // stored, the result is weighed (fuse/cost.h), and the local stays stored if that saves enough; in the end those are
 // dropped that others have made needless. The elements of a chain of reductions that streams (fuse/stream.h) are never
@@ -17,7 +19,6 @@ namespace quern::fuse {
 
 struct Grouped {
   Graph graph;
-  std::vector<bool> stored;  // of each local
   Diagnostics remarks;       // what is stored (R23), what would better be but can't (R24)
 };
 
