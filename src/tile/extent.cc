@@ -57,12 +57,32 @@ std::optional<int64_t> constant(const Program& program, const ExprPtr& e) {
   }
 }
 
+namespace {
+
+// A number that `e` never exceeds, where one is written: min(length, N) over all rows.
+std::optional<int64_t> limit(const Program& program, const ExprPtr& e) {
+  if (auto known = constant(program, e)) return known;
+  bool smaller = e->op == Op::kMinOf, reduced = e->op == Op::kMax;
+  if (!smaller && !reduced && e->op != Op::kMaxOf) return std::nullopt;
+  std::optional<int64_t> out;
+  for (const ExprPtr& a : e->args) {
+    auto one = limit(program, a);
+    if (!one && !smaller) return std::nullopt;
+    if (one) out = !out ? *one : smaller ? std::min(*out, *one) : std::max(*out, *one);
+  }
+  return out;
+}
+
+}  // namespace
+
 std::optional<int64_t> extent(const Program& program, const Kernel& kernel, AxisId axis) {
   const Axis& a = kernel.axes[axis];
   auto hi = constant(program, a.hi);
   auto lo = a.lo ? constant(program, a.lo) : std::optional<int64_t>(0);
   if (hi && lo) return std::max<int64_t>(0, *hi - *lo);
   std::optional<int64_t> best;
+  if (!a.lo || lo.value_or(-1) >= 0) best = limit(program, a.hi);
+  if (best) best = std::max<int64_t>(0, *best);
   auto see = [&](int32_t parameter, const std::vector<ExprPtr>& subscripts, uint32_t checked) {
     for (size_t d = 0; d < subscripts.size(); ++d) {
       if (subscripts[d]->op != Op::kAxis || subscripts[d]->id != axis || (checked >> d & 1) != 0) continue;
