@@ -97,15 +97,15 @@ std::optional<Sides> as_written(const ExprPtr& sum, const ExprPtr& body) {
   return out;
 }
 
-// The operand that holds the weight becomes the first, and is 0 where the weight is.
-void weights_first(Sides& sides, const ExprPtr& weight) {
+// The operand that holds the weight becomes the first, and is -0 where an element is absent, and only there.
+void weights_first(Sides& sides, const Weight& weight) {
   Product second = product_of(sides.side[1]);
-  bool swap = std::ranges::any_of(second.factors, [&](const Factor& f) { return f.value == weight; });
+  bool swap = std::ranges::any_of(second.factors, [&](const Factor& f) { return f.value == weight.factor; });
   if (swap) std::swap(sides.side[0], sides.side[1]);
   ExprPtr& first = sides.side[0];
-  if (first == weight) return;
-  ExprPtr some = tile::apply(Op::kNe, {weight, tile::zero(weight->type)});
-  first = tile::select(some, first, tile::zero(first->type));
+  if (first == weight.factor) return;
+  ExprPtr some = tile::apply(Op::kAdd, {first, tile::zero(first->type)});
+  first = tile::select(weight.present, some, tile::real(-0.0, first->type));
 }
 
 }  // namespace
@@ -121,7 +121,7 @@ bool may_regroup(tile::Ranges& ranges, AxisSet over) {
   return terms >= kLeastTerms;
 }
 
-ExprPtr contract(const ExprPtr& sum, bool regroup, const ExprPtr& weight) {
+ExprPtr contract(const ExprPtr& sum, bool regroup, const Weight& weight) {
   if (sum->op != Op::kSum) return nullptr;
   auto [body, mask] = masked(sum->args[0]);
   // Integers wrap alike in any order: nothing to mind.
@@ -135,8 +135,8 @@ ExprPtr contract(const ExprPtr& sum, bool regroup, const ExprPtr& weight) {
     }
     side = stored(side);
   }
-  if (weight) weights_first(*found, weight);
-  Op op = weight ? Op::kWeigh : Op::kDot;
+  if (weight.factor) weights_first(*found, weight);
+  Op op = weight.factor ? Op::kWeigh : Op::kDot;
   ExprPtr out = tile::dot(sum->type, sum->over, found->side[0], found->side[1], nullptr, op);
   if (found->negative) out = tile::apply(Op::kNeg, {out});
   return product(found->hoisted, out);

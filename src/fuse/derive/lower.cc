@@ -386,10 +386,15 @@ class Combine {
     }
     return nullptr;
   }
-  // exp(k * (h - g)) at the new gauge, 0 outside the guard.
+  // An element that the text leaves out has the exponent -inf.
+  ExprPtr present(const Accumulator& acc) {
+    ExprPtr lowest = number(-INFINITY, acc.exponent->type);
+    return a_.apply(Op::kNe, {element(acc.exponent), acc.k > 0 ? lowest : a_.neg(lowest)});
+  }
+  // exp(k * (h - g)) at the new gauge, 0 outside the guard; -0, which exp never is, where an element is left out.
   ExprPtr weight(const Accumulator& acc) {
-    std::string key = fmt::format("{} {} {} {}", static_cast<const void*>(acc.exponent.get()), acc.k, acc.gauge,
-                                  static_cast<const void*>(acc.guard.get()));
+    std::string key = fmt::format("{} {} {} {} {}", static_cast<const void*>(acc.exponent.get()), acc.k, acc.gauge,
+                                  static_cast<const void*>(acc.guard.get()), acc.masked);
     auto at = weights_.find(key);
     if (at != weights_.end()) return at->second;
     const Gauge& g = p_.gauges[acc.gauge];
@@ -409,7 +414,8 @@ class Combine {
       if (acc.k != 1) e = a_.mul(number(acc.k, t), e);
       e = a_.apply(Op::kExp, {e});
     }
-    if (acc.guard) e = a_.select(a_.substitute(acc.guard, known_), e, number(0, t));
+    if (acc.masked) e = a_.select(present(acc), e, number(-0.0, t));
+    if (acc.guard) e = a_.select(a_.substitute(acc.guard, known_), e, number(acc.masked ? -0.0 : 0.0, t));
     return weights_[key] = let("p", e);
   }
   ExprPtr element_sum(const Accumulator& acc) {
@@ -420,10 +426,7 @@ class Combine {
     if (acc.gauge >= 0) {
       p = weight(acc);
       if (rest && acc.careful) {
-        ExprPtr lowest = number(-INFINITY, acc.exponent->type);
-        ExprPtr some =
-            a_.apply(acc.k > 0 ? Op::kNe : Op::kNe, {element(acc.exponent), acc.k > 0 ? lowest : a_.neg(lowest)});
-        rest = a_.select(some, rest, number(0, acc.type));
+        rest = a_.select(present(acc), rest, number(0, acc.type));
       }
       out = rest ? a_.mul(p, rest) : p;
     } else if (acc.guard) {
@@ -431,10 +434,11 @@ class Combine {
     }
     ExprPtr sum = reduced(Op::kSum, d_.streamed, out);
     bool absent = acc.masked && rest;
-    if (ExprPtr dot = contract(sum, d_.regroups, absent ? p : nullptr)) return a_.take_as_is(dot);
+    Weight weight;
+    if (absent) weight = {p, present(acc)};
+    if (ExprPtr dot = contract(sum, d_.regroups, weight)) return a_.take_as_is(dot);
     if (!absent) return sum;
-    ExprPtr some = a_.apply(Op::kNe, {p, number(0, acc.type)});
-    return reduced(Op::kSum, d_.streamed, a_.select(some, out, number(0, acc.type)));
+    return reduced(Op::kSum, d_.streamed, a_.select(weight.present, out, number(0, acc.type)));
   }
 
   const Derivation& d_;

@@ -44,8 +44,8 @@ Value Emitter::combine(Op op, bool nan_ignored, const Value& a, const Value& b) 
   }
 }
 
-// Weights of 0 are rare company of infinities: products are taken plainly, and where a sum came out as a NaN, once more
-// without the elements of weight 0. Strips that store something run once, the careful way.
+// Absent elements, of weight -0, are rare company of infinities: products are taken plainly, and where a sum came out
+// as a NaN, once more without them. Strips that store something run once, the careful way.
 void Emitter::weighed_strips(size_t first) {
   bool stores = std::ranges::any_of(
       strip_statements_, [](const tile::Statement* s) { return std::holds_alternative<tile::Store>(s->is); });
@@ -152,7 +152,9 @@ void Emitter::accumulate(Accumulator& a, size_t index) {
       out = w_.binary("fadd", into, w_.binary("fmul", x, y));
     }
     if (only_present_ && e.op == Op::kWeigh) {
-      out = w_.select(w_.compare("oeq", x, real_constant(x.type, 0)), into, out);
+      Type bits_of{integer_of(bits(x.type.base)), x.type.lanes};
+      int64_t sign = bits_of.base == Base::i64 ? INT64_MIN : INT32_MIN;
+      out = w_.select(w_.compare("eq", w_.bitcast(x, bits_of), constant(bits_of, sign)), into, out);
     }
   } else {
     Value x = value(e.args[0]);

@@ -228,7 +228,7 @@ class Emitter {
   std::vector<std::map<std::pair<const Expr*, std::vector<int>>, Value>> known_;
   std::vector<Accumulator> accumulators_;
   std::vector<const tile::Statement*> strip_statements_;
-  bool only_present_ = false;  // elements of weight 0 are left out
+  bool only_present_ = false;  // elements of weight -0 are left out
   std::map<std::pair<const Expr*, std::vector<int>>, Value> reduced_;
 };
 

@@ -178,7 +178,7 @@ ArrayPtr Evaluator::reduce(const Expr& e) {
   }
 }
 
-// acc + sum of a * b: the accumulator is one term more, an element of weight 0 none.
+// acc + sum of a * b: the accumulator is one term more, an element of weight -0 none.
 ArrayPtr Evaluator::dot(const Expr& e) {
   double u = unit(e.type);
   std::shared_ptr<Array> out = array(e.type, e.axes);
@@ -220,7 +220,7 @@ ArrayPtr Evaluator::dot(const Expr& e) {
     points.each([&] {
       const Element &x = a->data[points.at(1)], &y = b->data[points.at(2)];
       size_t i = points.at(0);
-      if (e.op == Op::kWeigh && x.v == 0) return;
+      if (e.op == Op::kWeigh && x.v == 0 && std::signbit(x.v)) return;
       if (real_type) {
         add_to(i, finished(multiply(x.real(), y.real(), u), e.type, mode_).real());
       } else {

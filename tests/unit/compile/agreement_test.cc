@@ -134,6 +134,20 @@ TEST(Agreement, WhatARangeLeavesOutIsNotMultiplied) {
   }
 }
 
+// A weight that is too small for f32 is 0, but its element is there.
+TEST(Agreement, WhatWeighsNothingIsStillMultiplied) {
+  Case c = make_case(kBounded, {{"M", 40}, {"N", 40}, {"E", 17}});
+  set(c, "t", [&](int64_t i) { return i % 40 == 3 ? -100.0 : 1.0; });
+  set(c, "v", [&](int64_t i) { return i / 17 == 3 || i / 17 == 30 ? kNan : 1.0; });
+  expr::Interpreted want = truth(c);
+  for (int64_t m : {2, 3, 29}) {
+    double v = decode_real(ScalarType::f32, load_bits(ScalarType::f32, want.outputs[0].data.data(), m * 17));
+    EXPECT_EQ(std::isnan(v), m >= 3) << m;
+    EXPECT_EQ(want.outputs[0].bound[static_cast<size_t>(m * 17)] < kInf, true) << m;
+  }
+  EXPECT_EQ(wrong(c), "");
+}
+
 constexpr const char* kWeights =
     "kernel k(t: f32[M, N], v: f32[N, E], len: i32[M]) -> (o: f32[M, E], w: f32[M]) {\n"
     "  s[m, n < len[m]] = t[m, n] * 2\n"

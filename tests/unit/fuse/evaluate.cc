@@ -123,7 +123,7 @@ Real Evaluator<Real>::reduce(const Expr& e) {
       return;
     }
     Real v = eval(e.args[0]);
-    if (e.op == Op::kWeigh && v == 0) return;
+    if (e.op == Op::kWeigh && v == 0 && std::signbit(v)) return;
     if (dot) v *= eval(e.args[1]);
     switch (op) {
       case Op::kSum: acc += v; break;
