@@ -64,6 +64,7 @@ class Meetings : ScopeWalk {
 
   // Of the update at hand, at this instance.
   bool same_element(const Node& read) {
+    if (read.args.size() != update_->subscripts.size()) return false;
     for (size_t i = 0; i < read.args.size(); ++i) {
       const NodePtr& written = update_->subscripts[i];
       if (equal(read.args[i], written)) continue;

@@ -64,6 +64,11 @@ TEST(Apart, WhatIsRefused) {
       {"inout x: f32[N], slot: i32[N]", "for[i < N] x[slot[i]] = x[i]"},
       {"inout x: f32[2 * N]", "t[i < N] = 2 * x[i + N - 1]\nfor[i < N] x[i] = t[i]"},
       {"inout x: f32[2 * N], inout y: f32[2 * N]", "for[i < N] x[i] = y[i + N]\nfor[i < N] y[2 * i] = x[i + N]"},
+      // Other ranks on the left than on the right.
+      {"inout x: f32[N], inout y: f32", "x[i] = 2\ny = sum[j] x[j]"},
+      {"inout x: f32[N], inout y: f32", "y = x[0]\nx[i] = 2"},
+      {"inout x: f32[N], inout y: f32[N, N]", "y[i, j] = x[i]\nx[i] = 2"},
+      {"inout x: f32[N], inout c: f32", "c = sum[i] x[i]\nfor[i] x[i] += 1"},
       // Products of 64 bits wrap: nothing is known of them.
       {"inout x: f32[N], a: i64", "for[i < N] x[i * a] = x[i * a + 1]"},
   };
