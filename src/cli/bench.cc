@@ -48,6 +48,11 @@ struct BenchReport {
   int threads = 0;
   backend::Peak peak;
   std::vector<Form> forms;
+  struct Missing {  // a form that can't be compiled for these sizes
+    const char* name;
+    std::string why;
+  };
+  std::vector<Missing> missing;
 };
 
 class Bench {
@@ -75,7 +80,10 @@ class Bench {
     for (const Row& r : {Row{"fused", program_, &run_.binding, &*options},
                          Row{"unfused", &materialised_.program, &materialised_.binding, &*options},
                          Row{"scalar loops", program_, &run_.binding, &plain}}) {
-      if (auto added = add(**backend, r.name, *r.program, *r.binding, *r.options); !added) return added;
+      auto added = add(**backend, r.name, *r.program, *r.binding, *r.options);
+      // The fused one is what is asked for; the others are to compare with.
+      if (!added && report_.forms.empty()) return added;
+      if (!added) report_.missing.push_back({r.name, added.error().front().message});
     }
     return measure(**backend);
   }
@@ -182,6 +190,7 @@ std::string bench_text(const BenchReport& r) {
                        f.work.moved_bytes / std::max(f.work.least_bytes, 1.0),
                        100 * f.work.moved_bytes / f.best / r.peak.bandwidth, f.work.kernels);
   }
+  for (const BenchReport::Missing& m : r.missing) out += fmt::format("{:<12} not measured: {}\n", m.name, m.why);
   out += "operations are counted as they are written: what a mask leaves out counts too\n";
   for (size_t i = 1; i < r.forms.size(); ++i) {
     out += fmt::format("fused is {:.2f} times as fast as {}\n", r.forms[i].best / r.forms[0].best, r.forms[i].name);
@@ -208,6 +217,8 @@ std::string bench_json(const std::string& file, const BenchReport& r, const Diag
       out["forms"].push_back(std::move(one));
     }
   }
+  out["missing"] = Json::array();
+  for (const BenchReport::Missing& m : r.missing) out["missing"].push_back({{"name", m.name}, {"message", m.why}});
   out["diagnostics"] = diagnostics_value(diagnostics);
   return line_of(out);
 }

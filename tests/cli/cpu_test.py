@@ -13,6 +13,7 @@ import quern_case
 from quern_case import GATHER, MATMUL, QuernCase, floats, ints, read_floats
 
 SIZES = "--dim M=37 --dim K=29 --dim N=43"
+KERNELS = pathlib.Path(__file__).resolve().parents[2] / "kernels"
 
 
 class Cpu(QuernCase):
@@ -145,8 +146,20 @@ class Cpu(QuernCase):
         for form in found["forms"]:
             self.assertEqual(form["flops"], 2 * 37 * 29 * 43)
             self.assertEqual(form["least_bytes"], 4 * (37 * 29 + 29 * 43 + 37 * 43))
+        self.assertEqual(found["missing"], [])
         out = self.expect(f"bench m.qn {SIZES}")
         self.assertIn("fused is ", out)
+
+    def test_bench_without_a_form(self):
+        """Each score has a place only in the fused form: without a limit of the range there is none in memory."""
+        words = (f"bench {KERNELS}/attention.qn:attention_varlen --dim S=2 --dim H=4 --dim G=2 --dim N=16 --dim D=16 "
+                 "--dim E=16")
+        found = self.json(words)
+        self.assertEqual(found["forms"][0]["name"], "fused")
+        self.assertEqual(len(found["forms"]) + len(found["missing"]), 3)
+        self.assertTrue(found["missing"])
+        out = self.expect(words)
+        self.assertRegex(out, r"(?m)^fused .*\n(.*\n)*(unfused|scalar loops) +not measured: ")
 
     def test_nothing_is_half_written_by_a_killed_run(self):
         """The cache after a run that is killed while it compiles: the next run works."""
