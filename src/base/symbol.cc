@@ -29,7 +29,10 @@ std::atomic<SymbolPool*>& pool() {
 }  // namespace
 
 SymbolPool* symbol_pool() { return pool(); }
-void use_symbol_pool(SymbolPool* other) { pool() = other; }
+void use_symbol_pool(SymbolPool* other) {
+  SymbolPool* own = pool().exchange(other);
+  if (own != other && own->names.empty()) delete own;
+}
 
 Symbol::Symbol(std::string_view text) {
   if (text.empty()) return;

@@ -145,7 +145,7 @@ class Meetings : ScopeWalk {
   std::unordered_map<std::string, size_t> followed_;  // local and subscripts: the height of the scope there
   std::vector<NodePtr> kept_;
   // Kernels that need more than this are refused: nodes in all bodies of locals, levels in those that are open.
-  static constexpr int kDeepest = 4 * kMaxDepth;
+  static constexpr int kDeepest = kMaxDepth;
   int64_t budget_ = kMaxSize / 16;
   int depth_ = 0;
   IndexId next_index_;
