@@ -104,7 +104,9 @@ int64_t evaluate(Op op, int64_t a, int64_t b) {
     case Op::kFloorDiv:
       if (b == 0) return 0;
       return b == -1 ? static_cast<int64_t>(-x) : floor_divide(a, b);
-    case Op::kMod: return b == 0 || b == -1 ? 0 : a - floor_divide(a, b) * b;
+    case Op::kMod:
+      if (b == 0 || b == -1) return 0;
+      return static_cast<int64_t>(x - static_cast<uint64_t>(floor_divide(a, b)) * y);  // the product may pass 64 bits
     case Op::kBitAnd: return a & b;
     case Op::kBitOr: return a | b;
     case Op::kBitXor: return a ^ b;

@@ -1,7 +1,7 @@
 #include "case.h"
 
+#include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <stdexcept>
 
 #include "base/philox.h"
@@ -59,7 +59,7 @@ Result<Computed> computed(const Case& c, const backend::Compiled& code, int thre
   std::vector<backend::Tensor> tensors;
   for (size_t t = 0; t < c.program->tensors.size(); ++t) {
     inputs.emplace_back(shift + c.inputs[t].size());
-    std::memcpy(inputs.back().data() + shift, c.inputs[t].data(), c.inputs[t].size());
+    std::ranges::copy(c.inputs[t], inputs.back().begin() + static_cast<std::ptrdiff_t>(shift));
     bool written = c.program->tensors[t].role != expr::Role::kParameter;
     outputs.emplace_back(written ? shift + c.inputs[t].size() : 0);
     tensors.push_back({inputs.back().data() + shift, written ? outputs.back().data() + shift : nullptr});
