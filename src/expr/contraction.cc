@@ -45,12 +45,12 @@ void value_types(const Program& program, const Binding& binding, const NodePtr& 
   for (const NodePtr& arg : node->args) value_types(program, binding, arg, out);
 }
 
-void factors_of(const NodePtr& node, bool inverse, std::vector<Contraction::Factor>& out) {
+void flatten(const NodePtr& node, bool inverse, std::vector<Contraction::Factor>& out) {
   if (node->op == Op::kMul || node->op == Op::kDiv) {
-    factors_of(node->args[0], inverse, out);
-    factors_of(node->args[1], inverse != (node->op == Op::kDiv), out);
+    flatten(node->args[0], inverse, out);
+    flatten(node->args[1], inverse != (node->op == Op::kDiv), out);
   } else if (node->op == Op::kNeg) {
-    factors_of(node->args[0], inverse, out);
+    flatten(node->args[0], inverse, out);
   } else {
     out.push_back({node, inverse});
   }
@@ -75,10 +75,16 @@ bool plain(const Program& program, const NodePtr& node) {
 
 }  // namespace
 
+std::vector<Contraction::Factor> factors_of(const NodePtr& product) {
+  std::vector<Contraction::Factor> out;
+  flatten(product, false, out);
+  return out;
+}
+
 std::optional<Contraction> contraction(const Program& program, const Binding& binding, const NodePtr& sum) {
   if (sum->op != Op::kSum || sum->kind != Kind::kReal) return std::nullopt;
   Contraction out;
-  factors_of(sum->args[0], false, out.factors);
+  out.factors = factors_of(sum->args[0]);
   if (out.factors.size() < 2) return std::nullopt;
   std::set<IndexId> bound;
   ProofScope scope(program, binding);

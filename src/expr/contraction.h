@@ -28,6 +28,9 @@ struct Contraction {
   bool flushes = false;  // bf16 times bf16: what is below f32's least normal number may count as 0
 };
 
+// The factors of a product, quotient or negation as they stand, without its sign.
+std::vector<Contraction::Factor> factors_of(const NodePtr& product);
+
 // nullopt if `sum` (a kSum of a checked program) is none for these sizes.
 std::optional<Contraction> contraction(const Program& program, const Binding& binding, const NodePtr& sum);
 

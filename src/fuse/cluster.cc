@@ -44,10 +44,6 @@ std::vector<const tile::Expr*> loads(const Definition& d) {
   return out;
 }
 
-bool reads(const Definition& d, int32_t parameter) {
-  return std::ranges::any_of(loads(d), [&](const tile::Expr* e) { return e->id == parameter; });
-}
-
 AxisSet reduced_in(const Definition& d) {
   AxisSet out;
   tile::each_part(d.store.value, [&](const ExprPtr& e) {
@@ -109,8 +105,8 @@ class Clusterer {
 
   // What one pass can make of both, though one lacks an axis: attention and its log-sum-exp.
   bool streams(const Cluster& cluster, const Definition& d, const Cluster& both) const {
-    return stream_ && worth_streaming(graph_, pointers(cluster), machine_) &&
-           worth_streaming(graph_, {&d}, machine_) && worth_streaming(graph_, pointers(both), machine_);
+    return stream_ && worth_streaming(graph_, pointers(cluster), machine_) && worth_streaming(graph_, {&d}, machine_) &&
+           worth_streaming(graph_, pointers(both), machine_);
   }
 
   // The last definition among the others: what they write is replaced by its value, what it overwrites must be read by
@@ -200,6 +196,10 @@ class Clusterer {
 };
 
 }  // namespace
+
+bool reads(const Definition& d, int32_t parameter) {
+  return std::ranges::any_of(loads(d), [&](const tile::Expr* e) { return e->id == parameter; });
+}
 
 const std::vector<AxisId>& axes_of(const Cluster& cluster) {
   return std::ranges::max_element(cluster, {}, [](const Definition& d) { return d.axes.size(); })->axes;

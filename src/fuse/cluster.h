@@ -20,6 +20,9 @@ using Cluster = std::vector<Definition>;
 // `stream`: chains of reductions may be derived into one pass (fuse/stream.h), also for several definitions at once.
 std::vector<Cluster> clusters(const Graph& graph, const tile::Machine& machine, bool stream);
 
+// Does it load from the parameter, anywhere?
+bool reads(const Definition& definition, int32_t parameter);
+
 // The axes of all of them.
 const std::vector<tile::AxisId>& axes_of(const Cluster& cluster);
 

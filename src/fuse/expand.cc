@@ -79,9 +79,9 @@ class Reads {
   std::vector<std::vector<bool>> of_local_;
 };
 
-// When each stored local is computed and each update runs. A reader of a result comes after all its writers; writers of one tensor keep the order of the
-// text; a reader of an inout tensor comes before its writers, unless that makes a circle: then the tensor is copied
-// first, and its readers read the copy.
+// When each stored local is computed and each update runs. A reader of a result comes after all its writers; writers of
+// one tensor keep the order of the text; a reader of an inout tensor comes before its writers, unless that makes a
+// circle: then the tensor is copied first, and its readers read the copy.
 struct Order {
   std::vector<int> local;      // the step of each stored local
   std::vector<int> update;     // … and of each update

@@ -22,18 +22,6 @@ namespace {
 
 constexpr int64_t kLeastSteps = 16;
 
-ExprPtr substituted(const ExprPtr& e, const std::unordered_map<const Expr*, ExprPtr>& by,
-                    std::unordered_map<const Expr*, ExprPtr>& done) {
-  if (!e) return e;
-  if (auto at = by.find(e.get()); at != by.end()) return at->second;
-  if (auto at = done.find(e.get()); at != done.end()) return at->second;
-  std::vector<ExprPtr> args;
-  for (const ExprPtr& a : e->args) args.push_back(substituted(a, by, done));
-  ExprPtr guard = substituted(e->guard, by, done);
-  bool same = args == e->args && guard == e->guard;
-  return done[e.get()] = same ? e : tile::with_args(*e, std::move(args), guard);
-}
-
 void conjuncts(const ExprPtr& e, std::vector<ExprPtr>& out) {
   if (e->op != Op::kAnd) return out.push_back(e);
   conjuncts(e->args[0], out);
@@ -201,19 +189,9 @@ class Finder {
 };
 
 bool reads_what_it_writes(const Cluster& definitions) {
-  std::set<int32_t> written;
-  for (const Definition& d : definitions) written.insert(d.store.parameter);
-  bool found = false;
-  auto look = [&](const ExprPtr& e) {
-    if (!e) return;
-    tile::each_part(
-        e, [&](const ExprPtr& part) { found = found || (part->op == Op::kLoad && written.contains(part->id)); });
-  };
-  for (const Definition& d : definitions) {
-    look(d.store.value), look(d.store.when);
-    for (const ExprPtr& s : d.store.subscripts) look(s);
-  }
-  return found;
+  return std::ranges::any_of(definitions, [&](const Definition& writer) {
+    return std::ranges::any_of(definitions, [&](const Definition& d) { return reads(d, writer.store.parameter); });
+  });
 }
 
 }  // namespace
@@ -237,7 +215,7 @@ std::optional<Scan> scan_of(const Graph& graph, const Cluster& definitions) {
 tile::Block block_of(const Scan& scan, const Cluster& definitions, Namer& namer) {
   tile::Loop loop;
   loop.walks.push_back({scan.axis, 1, nullptr, nullptr});
-  std::unordered_map<const Expr*, ExprPtr> by, done;
+  std::unordered_map<const Expr*, ExprPtr> by;
   for (const Scan::Carried& c : scan.carried) {
     const Expr& r = *c.reduction;
     AxisSet axes = r.axes - AxisSet::of(scan.axis);
@@ -260,8 +238,12 @@ tile::Block block_of(const Scan& scan, const Cluster& definitions, Namer& namer)
   }
   for (const Definition& d : definitions) {
     tile::Store s = d.store;
-    s.value = substituted(s.value, by, done);
-    s.when = substituted(s.when, by, done);
+    auto known = [&](const ExprPtr& part) {
+      auto at = by.find(part.get());
+      return at == by.end() ? part : at->second;
+    };
+    s.value = tile::rebuild(s.value, known);
+    if (s.when) s.when = tile::rebuild(s.when, known);
     loop.body.push_back({std::move(s)});
   }
   return {{std::move(loop)}};

@@ -297,24 +297,17 @@ class Planner {
 
   const GatedSum* gated_sum(const NodePtr& node) {
     if (node->kind != Kind::kReal) return nullptr;
-    std::vector<std::pair<NodePtr, bool>> factors;
-    auto flatten = [&](auto& self, const NodePtr& e, bool inverse) -> void {
-      if (e->op != Op::kMul && e->op != Op::kDiv && e->op != Op::kNeg) return factors.emplace_back(e, inverse), void();
-      self(self, e->args[0], inverse);
-      if (e->op != Op::kNeg) self(self, e->args[1], inverse != (e->op == Op::kDiv));
-    };
-    flatten(flatten, node->args[0], false);
     GatedSum out{.gates = nullptr, .others = {}};
-    for (const auto& [value, inverse] : factors) {
-      bool gates = value->op == Op::kProd && std::ranges::any_of(node->binders, [&](const Binder& b) {
-                     std::vector<IndexId> free = free_indices(value);
+    for (const Contraction::Factor& f : factors_of(node->args[0])) {
+      bool gates = f.value->op == Op::kProd && std::ranges::any_of(node->binders, [&](const Binder& b) {
+                     std::vector<IndexId> free = free_indices(f.value);
                      return std::ranges::find(free, b.id) != free.end();
                    });
-      if (gates && (inverse || out.gates)) return nullptr;
+      if (gates && (f.inverse || out.gates)) return nullptr;
       if (gates) {
-        out.gates = step(value);
+        out.gates = step(f.value);
       } else {
-        out.others.push_back({step(value), inverse});
+        out.others.push_back({step(f.value), f.inverse});
       }
     }
     if (!out.gates) return nullptr;

@@ -148,10 +148,7 @@ class Combine {
     switch (op) {
       case Op::kSum: return a_.add(a, b);
       case Op::kProd: return a_.mul(a, b);
-      case Op::kMax: return a_.apply(Op::kMaxOf, {a, b});
-      case Op::kMin: return a_.apply(Op::kMinOf, {a, b});
-      case Op::kAll: return a_.apply(Op::kAnd, {a, b});
-      default: return a_.apply(Op::kOr, {a, b});
+      default: return a_.apply(tile::combining(op), {a, b});
     }
   }
   ExprPtr gathered(Op op, const ExprPtr& e) { return parts_.empty() ? e : reduced(op, parts_, e); }
