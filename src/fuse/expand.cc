@@ -277,6 +277,16 @@ void Expander::settle_roles() {
   }
 }
 
+// The definition runs over the binder's range, too; its index.
+ExprPtr Expander::walk(Definition& d, const expr::Binder& b, const Bound& bound, Path& path, AxisSet& taken) {
+  check_ends(b, path, bound);
+  Ranged r = enter(b, path, taken, bound);
+  taken |= r.index->axes;
+  if (r.axis >= 0) d.axes.push_back(r.axis);
+  path = with(std::move(path), r.mask);
+  return env_[b.id] = r.index;
+}
+
 // The local as memory of its own, of the type that it is rounded to or computed in, and what fills it. A range whose
 // ends aren't numbers (n <= m) gets the memory of the rectangle around it, and only the elements in it are written.
 void Expander::store(size_t local) {
@@ -292,14 +302,9 @@ void Expander::store(size_t local) {
   for (const expr::Binder& b : l.binders) {
     Bound bound;
     bound_of(b.id, l.value, bound);
-    check_ends(b, path, bound);
-    Ranged r = enter(b, path, taken, bound);
-    taken |= r.index->axes;
-    if (r.axis >= 0) d.axes.push_back(r.axis);
-    path = with(std::move(path), r.mask);
-    env_[b.id] = r.index;
-    d.store.subscripts.push_back(r.index);
-    int64_t last = ranges_(r.index).high.value_or(-1);
+    ExprPtr index = walk(d, b, bound, path, taken);
+    d.store.subscripts.push_back(index);
+    int64_t last = ranges_(index).high.value_or(-1);
     p.shape.push_back(integer(last < kLimitOfType ? std::max<int64_t>(0, last + 1) : 0));
   }
   ExprPtr v = value(l.value, path).e, when = condition(path);
@@ -341,12 +346,7 @@ void Expander::define(const expr::Update& u) {
       if (s.op != expr::Op::kIndex || s.id != b.id || (bound.limit >= 0 && size >= bound.limit)) continue;
       bound = {size, tensor.name, true};
     }
-    check_ends(b, path, bound);
-    Ranged r = enter(b, path, taken, bound);
-    taken |= r.index->axes;
-    if (r.axis >= 0) d.axes.push_back(r.axis);
-    path = with(std::move(path), r.mask);
-    env_[b.id] = r.index;
+    walk(d, b, bound, path, taken);
   }
   if (u.filter) path = with(std::move(path), value(u.filter, path).e);
   ExprPtr when = condition(path);

@@ -19,7 +19,7 @@ namespace quern::fuse {
 
 namespace {
 
-constexpr double kLeastSaving = 0.1;    // of the time: the estimate isn't better than that
+constexpr double kLeastSaving = 0.1;     // of the time: the estimate isn't better than that
 constexpr double kFreeBytes = 16 << 20;  // that temporary buffers may take in any case,
 constexpr double kMostOfTensors = 2;     // and else as a multiple of the kernel's own tensors
 constexpr double kNoWorse = 1.01;        // as good without
@@ -40,8 +40,7 @@ class Dear {
   bool walk(const expr::NodePtr& node, std::unordered_set<const expr::Node*>& seen) const {
     if (!seen.insert(node.get()).second) return false;
     expr::Family family = row(*node).family;
-    if (family == expr::Family::reduction || family == expr::Family::function ||
-        family == expr::Family::function2) {
+    if (family == expr::Family::reduction || family == expr::Family::function || family == expr::Family::function2) {
       return true;
     }
     if (node->op == expr::Op::kLocal && of_local_[static_cast<size_t>(node->id)]) return true;
@@ -52,7 +51,8 @@ class Dear {
 };
 
 // Locals of which every element is read in every run, so that it makes no difference to what data are reported where
-// they are computed: read under no condition, at plain indices over whole ranges, by what is computed as a whole itself.
+// they are computed: read under no condition, at plain indices over whole ranges, by what is computed as a whole
+// itself.
 class AlwaysRead {
  public:
   AlwaysRead(const expr::Program& program, const expr::Binding& binding)

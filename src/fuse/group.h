@@ -19,7 +19,7 @@ namespace quern::fuse {
 
 struct Grouped {
   Graph graph;
-  Diagnostics remarks;       // what is stored (R23), what would better be but can't (R24)
+  Diagnostics remarks;  // what is stored (R23), what would better be but can't (R24)
 };
 
 // Before: a checked program and a binding of all its sizes and types. After: a graph as expand() makes it, in which the

@@ -65,6 +65,8 @@ class Expander {
   void define(const expr::Update& update);
   void store(size_t local);
   void finish(Definition definition, const std::function<void()>& look);
+  tile::ExprPtr walk(Definition& definition, const expr::Binder& binder, const Bound& bound, Path& path,
+                     tile::AxisSet& taken);
   void settle_roles();
   bool none(const Definition& definition) const;
 
