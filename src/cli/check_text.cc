@@ -85,6 +85,7 @@ std::string case_text(const CompiledCheck::Case& c) {
 }  // namespace
 
 std::string check_text(const CheckedUnit& unit, bool verbose) {
+  if (unit.kernels.empty() && unit.errors.empty()) return unit.file + ": no kernel\n";
   std::string out;
   for (const CheckedUnit::Entry& e : unit.kernels) {
     std::string what = e.refused                                                 ? "refused"

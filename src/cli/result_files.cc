@@ -135,6 +135,12 @@ Result<ResultFiles> plan_result_files(const std::string& path, const std::vector
       return unwritable(path, "it is a file; a folder, or a name ending in .npy, .npz or .safetensors, is expected");
     }
     for (size_t i = 0; i < names.size(); ++i) file((fs::path(path) / (names[i] + ".npy")).string(), i);
+    // A name with an ending is meant to be a file.
+    if (!fs::exists(status) && fs::path(path).has_extension()) {
+      auto d = usage_error("run", fmt::format("-o {}: there is no such kind of file", path));
+      d.remedy = fmt::format("give a name ending in .npy, .npz or .safetensors, or a folder: `{}/`", path);
+      return fail(std::move(d));
+    }
     if (!fs::exists(status)) {
       fs::path at = fs::path(path).lexically_normal();
       if (!at.has_filename()) at = at.parent_path();

@@ -56,6 +56,7 @@ class Reader {
     }
     if (size < 0) {
       errors_.push_back(diagnose(Code::E711, {}, {{"e", s->name}, {"v", s->value}}));
+      errors_.back().remedy = fmt::format("--dim {} takes a whole number, 0 or more", s->name);
     } else if (!out_.dimensions.emplace(Symbol(s->name), size).second) {
       refuse("--dim " + s->name + " is given twice");
     }

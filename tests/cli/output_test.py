@@ -72,6 +72,15 @@ class Output(QuernCase):
         self.expect(["run", "m.qn", *SIZES.split(), "-o", ""], 2, "",
                     "error E740: -o needs a path\n   = help: see `quern run --help`\n")
 
+    def test_a_kind_of_file_that_there_is_not(self):
+        before = self.files()
+        self.expect(f"run m.qn {SIZES} -o c.txt", 2, "",
+                    "error E740: -o c.txt: there is no such kind of file\n"
+                    "   = help: give a name ending in .npy, .npz or .safetensors, or a folder: `c.txt/`\n")
+        self.assertEqual(self.files(), before)
+        self.expect(f"run m.qn {SIZES} -o c.txt/")
+        self.assertIn("c.txt/c.npy", self.files())
+
     def test_no_permission(self):
         os.mkdir(self.folder / "locked", 0o555)
         user = None

@@ -21,7 +21,7 @@ class Source(QuernCase):
 
     def test_empty(self):
         self.write("empty.qn", "")
-        self.expect("check --language-only empty.qn", 0, "")
+        self.expect("check --language-only empty.qn", 0, "empty.qn: no kernel\n")
         self.expect("format empty.qn", 0, "")
         self.expect("list empty.qn", 0, "empty.qn\n")
         for command in ("run", "emit --at expr"):

@@ -129,7 +129,8 @@ class Usage(QuernCase):
                        "types are f64 f32 f16 bf16 f8e4m3 f8e5m2 f8e8m0 f4e2m1 i64 i32 i16 i8 i4 u32 u8 u4 bool")
             self.error(f"{command} m.qn --type T=f32 --type T=f32", "--type T is given twice", see)
             self.expect(f"{command} m.qn --dim M=-3", 2, "",
-                        "error E711: M is -3: a dimension can't be negative\n   = help: larger sizes\n")
+                        "error E711: M is -3: a dimension can't be negative\n"
+                        "   = help: --dim M takes a whole number, 0 or more\n")
 
     def test_counts(self):
         self.write("m.qn", MATMUL)
