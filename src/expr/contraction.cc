@@ -1,6 +1,7 @@
 #include "expr/contraction.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <unordered_set>
 
@@ -52,7 +53,7 @@ void flatten(const NodePtr& node, bool inverse, std::vector<Contraction::Factor>
   } else if (node->op == Op::kNeg) {
     flatten(node->args[0], inverse, out);
   } else {
-    out.push_back({node, inverse});
+    out.push_back({.value = node, .inverse = inverse});
   }
 }
 
@@ -64,6 +65,107 @@ bool changes_within_block(const NodePtr& node, const std::set<IndexId>& bound) {
     return std::ranges::any_of(free_indices(node), [&](IndexId id) { return bound.contains(id); });
   }
   return std::ranges::any_of(node->args, [&](const NodePtr& a) { return changes_within_block(a, bound); });
+}
+
+// The indices of a sum with which an index changes.
+using Meaning = std::map<IndexId, std::set<IndexId>>;
+
+std::set<IndexId> changes_with(const NodePtr& node, const Meaning& meaning) {
+  std::set<IndexId> out;
+  for (const auto& [id, moves] : meaning) {
+    if (changes_within_block(node, {id})) out.insert(moves.begin(), moves.end());
+  }
+  return out;
+}
+
+// The indices of the sum, or around it, that an index of a local is made of.
+using Named = std::map<IndexId, std::set<IndexId>>;
+
+std::set<IndexId> named(const NodePtr& node, const Named* names, bool apart) {
+  std::set<IndexId> own, out;
+  indices(node, false, apart, own);
+  if (!names) return own;
+  for (IndexId id : own) {
+    auto at = names->find(id < 0 ? ~id : id);
+    if (at == names->end()) continue;
+    for (IndexId x : at->second) out.insert(id < 0 && x >= 0 ? ~x : x);
+  }
+  return out;
+}
+
+// What the factors have for indices, those inside of unannotated locals if `opened`, in order.
+void indices_of(const Program& program, const Contraction::Factor& factor, bool opened, const Named* names, bool apart,
+                std::vector<std::set<IndexId>>& out) {
+  if (!opened || factor.inside.empty()) return out.push_back(named(factor.value, names, apart));
+  const Local& local = program.locals[static_cast<size_t>(factor.value->id)];
+  Named here;
+  for (size_t i = 0; i < local.binders.size(); ++i) {
+    here[local.binders[i].id] = named(factor.value->args[i], names, apart);
+  }
+  for (const Contraction::Factor& f : factor.inside) indices_of(program, f, true, &here, apart, out);
+}
+
+void leaves_of(Contraction::Factor& factor, std::vector<Contraction::Factor*>& out) {
+  if (factor.inside.empty()) return out.push_back(&factor);
+  for (Contraction::Factor& f : factor.inside) leaves_of(f, out);
+}
+
+// Gives the factors their operands; false: no two indices are apart. `has`: the indices of each.
+bool split(const std::set<IndexId>& bound, const std::vector<std::set<IndexId>>& has,
+           const std::vector<Contraction::Factor*>& factors) {
+  // Two indices that no factor has both of.
+  std::optional<std::pair<IndexId, IndexId>> pair;
+  std::set<IndexId> all;
+  for (const std::set<IndexId>& h : has) {
+    for (IndexId id : h) {
+      if (!bound.contains(id) && !bound.contains(~id)) all.insert(id);
+    }
+  }
+  for (IndexId i : all) {
+    for (IndexId j : all) {
+      bool both = std::ranges::any_of(has, [&](const auto& h) { return h.contains(i) && h.contains(j); });
+      if (i < j && !both && !pair) pair = {i, j};
+    }
+  }
+  if (!pair) return false;
+  std::array<std::set<IndexId>, 2> side;
+  std::vector<size_t> rest;
+  for (size_t f = 0; f < factors.size(); ++f) {
+    int operand = has[f].contains(pair->first) ? 0 : has[f].contains(pair->second) ? 1 : -1;
+    if (operand < 0) {
+      rest.push_back(f);
+    } else {
+      factors[f]->operand = operand;
+      side[operand].insert(has[f].begin(), has[f].end());
+    }
+  }
+  for (size_t f : rest) {
+    auto shared = [&](int k) { return std::ranges::count_if(has[f], [&](IndexId i) { return side[k].contains(i); }); };
+    factors[f]->operand = shared(1) > shared(0) ? 1 : 0;
+  }
+  return true;
+}
+
+// What the factor of a sum over `bound` is a product of, if it is an unannotated local.
+std::vector<Contraction::Factor> inside(const Program& program, const Contraction::Factor& factor,
+                                        const Meaning& meaning, const std::set<IndexId>& bound) {
+  if (factor.value->op != Op::kLocal) return {};
+  const Local& local = program.locals[static_cast<size_t>(factor.value->id)];
+  if (local.type || !local.value) return {};
+  std::vector<Contraction::Factor> out;
+  flatten(local.value, factor.inverse, out);
+  if (out.size() < 2) return {};
+  Meaning here;
+  for (size_t i = 0; i < local.binders.size(); ++i) {
+    here[local.binders[i].id] = changes_with(factor.value->args[i], meaning);
+  }
+  for (Contraction::Factor& f : out) {
+    std::set<IndexId> moves = changes_with(f.value, here);
+    f.hoisted = moves.empty();
+    f.apart = moves.size() < bound.size();
+    f.inside = inside(program, f, here, bound);
+  }
+  return out;
 }
 
 // A plain read, perhaps guarded: what is read stays as it is.
@@ -85,7 +187,7 @@ std::optional<Contraction> contraction(const Program& program, const Binding& bi
   if (sum->op != Op::kSum || sum->kind != Kind::kReal) return std::nullopt;
   Contraction out;
   out.factors = factors_of(sum->args[0]);
-  if (out.factors.size() < 2) return std::nullopt;
+  if (out.factors.size() < 2 && out.factors[0].value->op != Op::kLocal) return std::nullopt;
   std::set<IndexId> bound;
   ProofScope scope(program, binding);
   int64_t terms = 1;
@@ -99,48 +201,43 @@ std::optional<Contraction> contraction(const Program& program, const Binding& bi
   }
   if (terms < kLeastTerms) return std::nullopt;
 
-  // Two indices that no factor has both of.
-  std::vector<std::set<IndexId>> has(out.factors.size());
-  std::optional<std::pair<IndexId, IndexId>> pair;
-  for (bool apart : {false, true}) {
-    std::set<IndexId> all;
-    for (size_t f = 0; f < has.size(); ++f) {
-      has[f].clear();
-      indices(out.factors[f].value, false, apart, has[f]);
-      for (IndexId id : has[f]) {
-        if (!bound.contains(id) && !bound.contains(~id)) all.insert(id);
-      }
-    }
-    for (IndexId i : all) {
-      for (IndexId j : all) {
-        bool both = std::ranges::any_of(has, [&](const auto& h) { return h.contains(i) && h.contains(j); });
-        if (i < j && !both && !pair) pair = {i, j};
-      }
-    }
-    if (pair) break;
-  }
-  if (!pair) return std::nullopt;
-
-  std::array<std::set<IndexId>, 2> side;
-  std::vector<size_t> rest;
-  for (size_t f = 0; f < out.factors.size(); ++f) {
-    int operand = has[f].contains(pair->first) ? 0 : has[f].contains(pair->second) ? 1 : -1;
-    if (operand < 0) {
-      rest.push_back(f);
-    } else {
-      out.factors[f].operand = operand;
-      side[operand].insert(has[f].begin(), has[f].end());
-    }
-  }
-  for (size_t f : rest) {
-    auto shared = [&](int k) { return std::ranges::count_if(has[f], [&](IndexId i) { return side[k].contains(i); }); };
-    out.factors[f].operand = shared(1) > shared(0) ? 1 : 0;
-  }
-  std::array<int, 2> count{};
-  std::array<bool, 2> all_plain{true, true};
+  Meaning itself;
+  for (IndexId i : bound) itself[i] = {i};
   for (Contraction::Factor& f : out.factors) {
     f.hoisted = !changes_within_block(f.value, bound);
     f.apart = std::ranges::any_of(bound, [&](IndexId i) { return !changes_within_block(f.value, {i}); });
+    f.inside = inside(program, f, itself, bound);
+  }
+  std::vector<Contraction::Factor*> parts, leaves;
+  for (Contraction::Factor& f : out.factors) parts.push_back(&f), leaves_of(f, leaves);
+  auto splits = [&](bool opened) {
+    for (bool apart : {false, true}) {
+      std::vector<std::set<IndexId>> has;
+      for (const Contraction::Factor& f : out.factors) indices_of(program, f, opened, nullptr, apart, has);
+      if (split(bound, has, opened ? leaves : parts)) return true;
+    }
+    return false;
+  };
+  if (parts.size() < 2 || !splits(false)) {
+    // As what unannotated locals stand for it may be one: of it nothing is rounded.
+    if (leaves.size() == parts.size() || !splits(true)) return std::nullopt;
+    std::array<int, 2> count{};
+    out.flushes = true;
+    for (const Contraction::Factor* f : leaves) {
+      if (f->hoisted) continue;
+      std::set<ScalarType> types;
+      value_types(program, binding, f->value, types);
+      out.flushes &= ++count[f->operand] == 1 && types == std::set<ScalarType>{ScalarType::bf16};
+    }
+    return out;
+  }
+  auto follow = [](auto& self, Contraction::Factor& f) -> void {
+    for (Contraction::Factor& g : f.inside) g.operand = f.operand, self(self, g);
+  };
+  for (Contraction::Factor& f : out.factors) follow(follow, f);
+  std::array<int, 2> count{};
+  std::array<bool, 2> all_plain{true, true};
+  for (const Contraction::Factor& f : out.factors) {
     if (f.hoisted) continue;
     ++count[f.operand];
     all_plain[f.operand] &= plain(program, f.value) && !f.inverse;

@@ -21,11 +21,14 @@ struct Contraction {
     int operand = 0;       // 0 or 1
     bool hoisted = false;  // doesn't change over the sum, or over a block of it
     bool apart = false;    // doesn't change with one of several indices of the sum: may be taken out of that sum
+    // Of an unannotated local that is a product itself: its factors, which may be grouped with the others. They are
+    // written with the local's indices.
+    std::vector<Factor> inside;
   };
   std::vector<Factor> factors;
   std::array<bool, 2> computed{};       // operand k is neither a plain read, guarded or not, nor a cast
   std::optional<ScalarType> rounds_to;  // computed operands may be rounded once to it
-  bool flushes = false;  // bf16 times bf16: what is below f32's least normal number may count as 0
+  bool flushes = false;                 // bf16 times bf16: what is below f32's least normal number may count as 0
 };
 
 // The factors of a product, quotient or negation as they stand, without its sign.

@@ -119,6 +119,8 @@ class Evaluator {
   Slot quantifier(const Step& s, bool all);
   Real contracted(const SumParts& parts, double& largest);
   bool takes_out_infinity(const SumParts& parts);
+  template <class Visit>
+  void each_inside(const SumParts::Factor& factor, Visit&& visit);
   void gate(const GatedSum& sum, Real& term, double& largest);
   double peak(const Step& s);
   static bool exact_operand(const SumParts& parts, std::span<const Real> factors, int k);

@@ -276,7 +276,9 @@ class Planner {
   const SumParts* sum_parts(const NodePtr& node) {
     auto c = contraction(program_, binding_, node);
     if (!c) return nullptr;
-    bool regrouped = c->factors.size() > 2 || c->factors[0].apart || c->factors[1].apart;
+    bool regrouped = c->factors.size() > 2 || std::ranges::any_of(c->factors, [](const Contraction::Factor& f) {
+                       return f.apart || !f.inside.empty();
+                     });
     if (!c->rounds_to && !c->flushes && !regrouped) return nullptr;
     SumParts parts;
     parts.flushes = c->flushes;
@@ -287,12 +289,16 @@ class Planner {
       parts.largest = largest(*c->rounds_to);
     }
     for (int k : {0, 1}) parts.computed[k] = c->computed[k] && c->rounds_to;
-    for (const Contraction::Factor& f : c->factors) {
-      parts.factors.push_back({step(f.value), f.operand, f.inverse, f.hoisted, f.apart});
-    }
+    for (const Contraction::Factor& f : c->factors) parts.factors.push_back(factor(f));
     postfix(node->args[0], parts.body);
     plan_.parts.push_back(std::move(parts));
     return &plan_.parts.back();
+  }
+
+  SumParts::Factor factor(const Contraction::Factor& f) {
+    SumParts::Factor out{step(f.value), f.operand, f.inverse, f.hoisted, f.apart, {}};
+    for (const Contraction::Factor& g : f.inside) out.inside.push_back(factor(g));
+    return out;
   }
 
   const GatedSum* gated_sum(const NodePtr& node) {

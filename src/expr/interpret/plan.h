@@ -31,8 +31,9 @@ struct SumParts {  // of a contraction
     const Step* value;
     int operand;
     bool inverse;
-    bool hoisted;  // may be taken out of the sum, or of a block of it
-    bool apart;    // or of the sum over one of its indices
+    bool hoisted;                // may be taken out of the sum, or of a block of it
+    bool apart;                  // or of the sum over one of its indices
+    std::vector<Factor> inside;  // of an unannotated local that is a product, with the local's indices
   };
   std::vector<Factor> factors;  // as they stand in the body, left to right
   std::vector<Op> body;         // how they stand there: postfix, kRead for the next factor

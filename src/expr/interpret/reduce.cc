@@ -105,10 +105,14 @@ Real Evaluator::contracted(const SumParts& parts, double& largest) {
     if (f.inverse) high = 1 / std::exchange(low, 1 / high);
     above[f.operand] *= f.inverse ? std::max(1.0, high) : std::max(high, largest_part(*f.value));
     magnitude[f.operand] *= high;
-    below *= std::min(1.0, low);
-    if (f.apart) taken[f.operand] *= std::max(1.0, high);
-    if (!f.hoisted) inside[f.operand] *= f.apart ? std::min(1.0, low) : low;
-    hoists[f.operand] |= f.apart;
+    each_inside(f, [&](const SumParts::Factor& g, Real z) {
+      double most = std::fabs(z.v) + z.e, least = std::max(0.0, std::fabs(z.v) - z.e);
+      if (g.inverse) most = 1 / std::exchange(least, 1 / most);
+      below *= std::min(1.0, least);
+      if (g.apart) taken[g.operand] *= std::max(1.0, most);
+      if (!g.hoisted) inside[g.operand] *= g.apart ? std::min(1.0, least) : least;
+      hoists[g.operand] |= g.apart;
+    });
   }
   std::span<const Real> factors(factors_.begin() + static_cast<ptrdiff_t>(first), factors_.end());
   size_t next = 0;
@@ -177,11 +181,26 @@ double Evaluator::peak(const Step& s) {
 
 // An infinity that is taken out multiplies the sum, not its terms.
 bool Evaluator::takes_out_infinity(const SumParts& parts) {
-  return std::ranges::any_of(parts.factors, [&](const SumParts::Factor& f) {
-    if (!f.apart) return false;
-    Real y = number(*f.value);
-    return f.inverse ? zero_possible(y) : std::isinf(y.v);
-  });
+  bool out = false;
+  for (const SumParts::Factor& factor : parts.factors) {
+    each_inside(factor, [&](const SumParts::Factor& f, Real y) {
+      out |= f.apart && (f.inverse ? zero_possible(y) : std::isinf(y.v));
+    });
+  }
+  return out;
+}
+
+// The factors that may be grouped anew: the factor itself, or those of the local that it is.
+template <class Visit>
+void Evaluator::each_inside(const SumParts::Factor& factor, Visit&& visit) {
+  if (factor.inside.empty()) return visit(factor, number(*factor.value));
+  std::vector<int64_t> at;
+  for (const Step* arg : factor.value->args) at.push_back(integer(*arg).v);
+  const std::vector<Range>& ranges = plan_.locals[static_cast<size_t>(factor.value->target)].ranges;
+  for (const SumParts::Factor& f : factor.inside) {
+    for (size_t i = 0; i < at.size(); ++i) slots_[ranges[i].slot] = at[i];
+    each_inside(f, visit);
+  }
 }
 
 // By Horner's rule a term is multiplied with one gate after the other, and what is summed so far with it: an infinite
