@@ -40,6 +40,9 @@ void flatten(Algebra& a, const ExprPtr& e, bool minus, std::vector<std::pair<Exp
   }
 }
 
+// Products as computed: what cancels is left out, and sums over sums come first. Each sum is of elements that may all
+// be as large as the largest, and the one below is of weights that step down: only their quotient is of the size that
+// the text has before it multiplies with anything else.
 ExprPtr product_of(Algebra& a, const ExprPtr& x, const ExprPtr& y, bool below) {
   std::vector<std::pair<ExprPtr, bool>> parts;
   bool cancels = false, minus = false;
@@ -60,11 +63,27 @@ ExprPtr product_of(Algebra& a, const ExprPtr& x, const ExprPtr& y, bool below) {
     }
   };
   collect(x, false), collect(y, below);
-  if (!cancels) return below ? a.div(x, y) : a.mul(x, y);
-  ExprPtr out = a.number(1, x->type);
-  for (bool under : {false, true}) {
+  auto sums = [&](bool under) {
+    std::vector<ExprPtr> out;
     for (const auto& [e, u] : parts) {
-      if (u == under) out = u ? a.div(out, e) : a.mul(out, e);
+      bool sum =
+          u == under && contains(e, [](const ExprPtr& s) { return symbol_index(s, Symbols::kStored).has_value(); });
+      if (sum) out.push_back(e);
+    }
+    return out;
+  };
+  std::vector<ExprPtr> above = sums(false), under = sums(true);
+  size_t quotients = std::min(above.size(), under.size());
+  if (!cancels && (quotients == 0 || parts.size() == 2)) return below ? a.div(x, y) : a.mul(x, y);
+  ExprPtr out = a.number(1, x->type);
+  for (size_t i = 0; i < quotients; ++i) {
+    out = a.mul(out, a.div(above[i], under[i]));
+    parts.erase(std::ranges::find(parts, std::pair(above[i], false)));
+    parts.erase(std::ranges::find(parts, std::pair(under[i], true)));
+  }
+  for (bool divides : {false, true}) {
+    for (const auto& [e, u] : parts) {
+      if (u == divides) out = u ? a.div(out, e) : a.mul(out, e);
     }
   }
   return minus ? a.neg(out) : out;
