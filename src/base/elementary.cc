@@ -1,5 +1,7 @@
 #include "base/elementary.h"
 
+#include <numbers>
+
 namespace quern {
 namespace {
 
@@ -59,6 +61,31 @@ Real elementary(Elementary f, Real x, double u, int units, bool nonnegative) {
     }
   }
   return {std::numeric_limits<double>::quiet_NaN(), 0};
+}
+
+Real exponential_at(Real h, Real g, double u, int units) {
+  auto f = [](double x, double y) {
+    if (std::isnan(x) || std::isnan(y)) return std::numeric_limits<double>::quiet_NaN();
+    if (y == kInfinity || x == -kInfinity) return 0.0;
+    if (y == -kInfinity || x == kInfinity) return kInfinity;
+    // Whole powers of two are taken off x exactly: both may be large, and nearly cancel.
+    double k = std::nearbyint(x * std::numbers::log2e);
+    double rest = std::fma(k, -0x1.62e42fefa39efp-1, x);
+    rest = std::fma(k, -0x1.abc9e3b39803fp-56, rest);
+    double power = std::clamp(k - y, -3000.0, 3000.0);
+    return std::ldexp(std::exp(rest), static_cast<int>(power));
+  };
+  double v = f(h.v, g.v);
+  if (unbounded(h) || unbounded(g)) return {v, kInfinity};
+  double e = 0;
+  if (h.e + g.e > 0) {
+    double low = f(h.v - h.e, g.v + g.e), high = f(h.v + h.e, g.v - g.e);
+    if (!std::isfinite(v)) return {v, kInfinity};
+    e = std::max(std::fabs(low - v), std::fabs(high - v));
+    if (!(e < kInfinity)) return {v, kInfinity};
+  }
+  if (!std::isfinite(v)) return {v, std::isinf(v) && std::isfinite(h.v) ? kInfinity : 0};
+  return flushed(rounded(v, e, u, true, units), u);
 }
 
 Real power(Real x, Real y, double u, int units, bool nonnegative) {

@@ -13,6 +13,8 @@ enum class Whole : uint8_t { kAbs, kFloor, kCeil, kRound };  // kRound: ties to 
 // says.
 Real elementary(Elementary f, Real x, double u, int units, bool nonnegative = false);
 Real power(Real x, Real y, double u, int units, bool nonnegative = false);
+// e^h / 2^g for a whole g; 0 where g is inf.
+Real exponential_at(Real h, Real g, double u, int units);
 Real rounded_whole(Whole f, Real x);
 
 }  // namespace quern

@@ -63,7 +63,7 @@ class Rounder {
     return at == values_.end() ? e : resolved(at->second);
   }
   bool moves(const ExprPtr& e) const {
-    if (e->op == Op::kExp || e->op == Op::kExp2) return false;
+    if (e->op == Op::kExp || e->op == Op::kExp2 || e->op == Op::kExpAt) return false;
     if (e->op == Op::kAnchor) return true;
     if (e->op == Op::kName) {
       auto at = values_.find(e->id);

@@ -61,6 +61,8 @@ Pair fast_sum(const Reals& r, const Value& a, const Value& b);
 
 Value exp_of(const Reals& r, const Value& x);
 Value exp2_of(const Reals& r, const Value& x);
+// e^x / 2^g; g is of x's type, or one number.
+Value exp_at_of(const Reals& r, const Value& x, const Value& g);
 Value log_of(const Reals& r, const Value& x);
 Value log2_of(const Reals& r, const Value& x);
 Value tanh_of(const Reals& r, const Value& x);

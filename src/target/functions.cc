@@ -47,6 +47,12 @@ Value function_of(Writer& w, const jit::CpuTarget& cpu, Op op, const Value& x) {
   }
 }
 
+Value function_of(Writer& w, const jit::CpuTarget& cpu, Op op, const Value& x, const Value& y) {
+  Value a = w.splat(x, y.type.lanes);
+  if (op == Op::kExpAt) return exp_at_of(Reals{w, cpu, a.type}, a, y);
+  return power(w, cpu, a, w.splat(y, a.type.lanes));
+}
+
 Pair fast_sum(const Reals& r, const Value& a, const Value& b) {
   Value high = r.add(a, b);
   return {high, r.sub(b, r.sub(high, a))};

@@ -10,6 +10,8 @@ namespace quern::target {
 
 // exp, exp2, log, log2, sqrt, rsqrt, sin, cos, tanh, erf of a real.
 Value function_of(Writer& w, const jit::CpuTarget& cpu, tile::Op op, const Value& x);
+// pow, exp_at of two; the second may be one number for all lanes of the first.
+Value function_of(Writer& w, const jit::CpuTarget& cpu, tile::Op op, const Value& x, const Value& y);
 Value power(Writer& w, const jit::CpuTarget& cpu, const Value& x, const Value& y);
 // Floor, ceil and round to even. SSE2 has no instruction for them, and LLVM would call the library.
 Value rounded(Writer& w, const jit::CpuTarget& cpu, tile::Op op, const Value& x);

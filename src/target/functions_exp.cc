@@ -2,7 +2,8 @@
 // f32 exp 1.2, exp2 1, tanh 2.5, erf 2.5; f64 all below 3. Without fma up to one more.
 //
 // exp: x = k ln 2 + r, |r| <= ln 2 / 2, with ln 2 in two parts so that r is exact; a polynomial for e^r; 2^k as two
-// factors, since k may be below the exponents of normal numbers while the result is still a number.
+// factors, since k may be below the exponents of normal numbers while the result is still a number. exp_at is the same
+// with g taken off k, so it is as good as exp.
 #include "target/arithmetic.h"
 
 namespace quern::target {
@@ -132,6 +133,36 @@ Value exp2_of(const Reals& r, const Value& x) {
   Value shifted = r.add(a, r.c(r.magic()));
   Value rest = r.sub(a, r.sub(shifted, r.c(r.magic())));
   return scaled(r, exp2_polynomial(r, rest), shifted);
+}
+
+// Like exp, with g taken off k: x may be far from 0 as long as x and g ln 2 are near each other. Products of the high
+// part of ln 2 with k are exact while k has no more bits than 24 (53) less those of that part: 15 (20).
+Value exp_at_of(const Reals& r, const Value& x, const Value& g) {
+  Reals one{r.w, r.cpu, g.type};
+  double most = r.wide() ? 0x1p40 : 0x1p21, ln2 = 0.6931471805599453;
+  Value unit = clamped(one, g, -most, most);
+  Value low = one.fma(unit, one.c(ln2), one.c(r.wide() ? -746 : -105));
+  Value high = one.fma(unit, one.c(ln2), one.c(r.wide() ? 710 : 89));
+  high = one.pick(one.below(g, one.c(most)), high, low);
+  Value zero = one.sub(one.c(r.magic()), unit);  // what stands for k = g
+  auto all = [&](const Value& v) { return r.w.splat(v, r.t.lanes); };
+  low = all(low), high = all(high), zero = all(zero);
+  Value a = r.pick(r.below(x, low), low, x);
+  a = r.pick(r.above(a, high), high, a);
+  Value shifted = r.fma(a, r.c(1.4426950408889634), zero);
+  Value k = r.sub(shifted, zero), rest = r.fma(k, r.c(r.wide() ? -0x1.62e42feep-1 : -0.693359375), a);
+  if (r.wide()) {
+    rest = r.fma(k, r.c(-0x1.a39ef35793c76p-33), rest);
+  } else if (r.cpu.fma) {
+    rest = r.fma(k, r.c(2.12194440e-4), rest);
+  } else {
+    // The low part, too, has a product that must not be rounded.
+    rest = r.add(rest, r.mul(k, r.c(0x1.bdp-13)));
+    rest = r.add(rest, r.mul(k, r.c(0x1.05c610p-29)));
+  }
+  if (!r.wide()) return scaled(r, r.polynomial(rest, kExp32), shifted);
+  Value tail = r.mul(rest, r.polynomial(rest, kExp64));
+  return scaled(r, r.add(r.c(1), r.fma(rest, tail, rest)), shifted);
 }
 
 Value exp2_of_pair(const Reals& r, const Pair& x) {

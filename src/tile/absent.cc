@@ -116,6 +116,8 @@ Held from_parts(const Expr& e, const std::vector<Held>& args) {
       if (is_constant(args[1])) return args[1].value != 0 ? args[0] : args[2];
       return joined(args[0], args[2]);
     case Family::function: return function(e.op, args[0]);
+    case Family::function2:
+      return e.op == Op::kExpAt && args[0].is(-HUGE_VAL) && args[1].is_finite() ? constant_held(0) : Held{};
     case Family::rounding: return rounding(e.op, args[0]);
     case Family::extremum:
       if (!is_constant(args[0]) || !is_constant(args[1]) || e.type == ScalarType::i64) return {};

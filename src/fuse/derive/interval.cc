@@ -159,6 +159,7 @@ Interval Intervals::compute(const ExprPtr& e, bool unmasked) {
     }
     case Op::kMax:
     case Op::kMin: return of(0);
+    case Op::kExpAt: return {0, kInf};
     case Op::kPow: return of(0).lo >= 0 ? Interval{0, kInf} : Interval{};
     default: return {};
   }

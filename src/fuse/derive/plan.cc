@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "fuse/contract.h"
 #include "fuse/derive.h"
@@ -219,8 +220,9 @@ class Planner {
     for (const Accumulator& acc : out.accumulators) {
       if (acc.gauge < 0) continue;
       bool real = acc.type == ScalarType::f32 || acc.type == ScalarType::f64;
-      // A multiple of a step may be too far below.
-      bool far = acc.k > 2 || acc.k < -2;
+      // A multiple of a step may be too far below; and it must be whole, and that of an exponent not rounded.
+      double k = std::abs(acc.k);
+      bool far = k != 2 && k != 1 && k != 0.5 && k != 0.25 && k != 0.125;
       if (!d_.rules.stepped_gauge || !acc.differences.empty() || !real || far) exact.insert(acc.gauge);
     }
     std::vector<ExprPtr> results;

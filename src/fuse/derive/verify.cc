@@ -26,7 +26,7 @@ class Verifier {
     for (const ExprPtr& o : d_.outputs) {
       result(o);
       visit(o, [&](const ExprPtr& e) {
-        if (e->op != Op::kExp && e->op != Op::kExp2) return;
+        if (e->op != Op::kExp && e->op != Op::kExp2 && e->op != Op::kExpAt) return;
         if (contains(e, [](const ExprPtr& x) { return symbol_index(x, Symbols::kGauge).has_value(); })) {
           why_ = "a stepped gauge is multiplied back";
         }

@@ -183,12 +183,8 @@ Value Emitter::compute(const ExprPtr& p) {
       if (a.type.base != b.type.base) a = as_integer(w_, a, Base::i64), b = as_integer(w_, b, Base::i64);
       return w_.select(c, a, b);
     }
-    case Family::function: return function(p);
-    case Family::function2: {
-      Value a = value(e.args[0]), b = value(e.args[1]);
-      both(a, b);
-      return power(w_, cpu_, a, b);
-    }
+    case Family::function:
+    case Family::function2: return function(p);
     case Family::rounding: return rounding(e);
     case Family::extremum: {
       Value a = value(e.args[0]), b = value(e.args[1]);
@@ -245,22 +241,35 @@ Value Emitter::arithmetic(const Expr& e) {
 // vectors are computed as one of twice the length, which LLVM splits operation by operation, so that their chains run
 // side by side.
 Value Emitter::function(const ExprPtr& e) {
-  bool chain = e->op != Op::kSqrt && e->op != Op::kRsqrt;
-  if (!chain || !in_lanes(*e)) return function_of(w_, cpu_, e->op, value(e->args[0]));
+  auto arguments = [&] {
+    std::vector<Value> out;
+    for (const ExprPtr& a : e->args) out.push_back(value(a));
+    return out;
+  };
+  auto of = [&](const std::vector<Value>& x) {
+    return x.size() == 1 ? function_of(w_, cpu_, e->op, x[0]) : function_of(w_, cpu_, e->op, x[0], x[1]);
+  };
+  bool chain = e->op != Op::kSqrt && e->op != Op::kRsqrt && e->op != Op::kPow;
+  if (!chain || !in_lanes(*e)) return of(arguments());
   int& at = at_[static_cast<size_t>(lane_axis_)];
   int here = at, next = here ^ 1;
-  if (next < here || next >= axes_[static_cast<size_t>(lane_axis_)].count) {
-    return function_of(w_, cpu_, e->op, value(e->args[0]));
-  }
-  Value first = value(e->args[0]);
-  if (first.type.lanes == 0) return function_of(w_, cpu_, e->op, first);  // the same number in all lanes
+  if (next < here || next >= axes_[static_cast<size_t>(lane_axis_)].count) return of(arguments());
+  std::vector<Value> first = arguments();
+  bool same = std::ranges::all_of(first, [](const Value& v) { return v.type.lanes == 0; });
+  if (same) return of(first);  // the same number in all lanes
   at = next;
-  Value second = value(e->args[0]);
+  std::vector<Value> second = arguments();
   std::vector<int> lower, upper, all;
   for (int i = 0; i < lanes_; ++i) lower.push_back(i), upper.push_back(i + lanes_);
   all = lower;
   all.insert(all.end(), upper.begin(), upper.end());
-  Value out = function_of(w_, cpu_, e->op, w_.shuffle(first, second, all));
+  for (size_t i = 0; i < first.size(); ++i) {
+    // A number for all lanes stays one.
+    if (first[i].type.lanes > 0 || second[i].type.lanes > 0) {
+      first[i] = w_.shuffle(w_.splat(first[i], lanes_), w_.splat(second[i], lanes_), all);
+    }
+  }
+  Value out = of(first);
   known_.back().emplace(std::pair(e.get(), key(e->axes)), w_.shuffle(out, out, upper));
   at = here;
   return w_.shuffle(out, out, lower);

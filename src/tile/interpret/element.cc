@@ -140,7 +140,9 @@ Element map_element(const Expr& e, Mode mode, std::span<const Element> args) {
       return Element::of(Bool{either ? x.v || y.v : x.v && y.v, decided || (x.sure && y.sure)});
     }
     case Family::function: return done(function(e.op, a.real(), u, r.error));
-    case Family::function2: return done(power(a.real(), b.real(), u, r.error));
+    case Family::function2:
+      if (e.op == Op::kExpAt) return done(exponential_at(a.real(), b.real(), u, r.error));
+      return done(power(a.real(), b.real(), u, r.error));
     case Family::rounding:
       if (is_real(type)) return Element::of(rounding(e.op, a.real()));
       if (e.op == Op::kAbs && a.i < 0) a.i = static_cast<int64_t>(-static_cast<uint64_t>(a.i));

@@ -258,5 +258,81 @@ TEST(Agreement, PanelsOfSeveralProductsStayInTheirBlock) {
   EXPECT_EQ(wrong(c), "");
 }
 
+// A weight is as good far below the maximum as beside it, and as far out as exponents go: where scores are exact, their
+// differences are too, and the bound counts on that.
+constexpr const char* kExact =
+    "kernel k(t: f32[M, N], v: f32[N, E]) -> o: f32[M, E] {\n"
+    "  s[m, n] = t[m, n] * 2\n"
+    "  o[m, e] = sum[n] softmax[n](s[m, n]) * v[n, e]\n}\n";
+
+TEST(Agreement, WeightsFarBelowTheMaximumAreAsGood) {
+  for (double offset : {0.0, 1.0, -300.0, 5000.0, -8191.0, 8191.0, 1e5, -3e7, 1e30}) {
+    Case c = make_case(kExact, {{"M", 9}, {"N", 200}, {"E", 5}});
+    // A row's maximum has a weight, but nothing to weigh: what is left is the others, exp(-20) to exp(-80).
+    set(c, "t", [&](int64_t i) {
+      return (offset - (i % 200 == i / 200 * 20 ? 0 : 20 + static_cast<double>(i % 97) / 1.625)) / 2;
+    });
+    set(c, "v", [](int64_t i) { return i / 5 % 20 == 0 ? 0.0 : 1.0; });
+    if (std::fabs(offset) < 100) {
+      EXPECT_LT(bound_of(c, 0), 1e-12);
+    }
+    EXPECT_EQ(wrong(c), "") << offset;
+  }
+}
+
+// The maximum goes from what steps follow to what is taken off first, and back, on the way to the end of a row.
+TEST(Agreement, AGaugeMayLeaveItsStepsOnTheWay) {
+  for (double from : {8000.0, -8400.0}) {
+    Case c = make_case(kExact, {{"M", 3}, {"N", 700}, {"E", 5}});
+    set(c, "t", [&](int64_t i) { return (from + static_cast<double>(i % 700) / 2 + static_cast<double>(i % 3)) / 2; });
+    EXPECT_EQ(wrong(c), "") << from;
+    EXPECT_LT(bound_of(c, 0), 1e-3);
+  }
+}
+
+// A weight may be 2^-8 as steps of the gauge have it, and so may the sum of all: what they are multiplied with meets
+// their quotient.
+TEST(Agreement, AScaleIsNotDividedByASumOfWeights) {
+  Case c = make_case(
+      "kernel k(t: f32[M, N], v: f32[N, E], scale: f32[E], len: i32[M]) -> o: f32[M, E] {\n"
+      "  s[m, n < len[m]] = t[m, n] * 2\n"
+      "  p[m, n] = softmax[n](s[m, n])\n"
+      "  o[m, e] = sum[n] p[m, n] * v[n, e] * scale[e]\n}\n",
+      {{"M", 9}, {"N", 40}, {"E", 5}}, 1, 0, 3);
+  set(c, "t", [](int64_t) { return 0.01; });
+  set(c, "v", [](int64_t i) { return static_cast<double>(1 + i % 3) / 32; });
+  set(c, "scale", [](int64_t) { return 1.1e38; });
+  EXPECT_LT(bound_of(c, 0), kInf);
+  EXPECT_EQ(wrong(c), "");
+}
+
+// What an unannotated local multiplies with is a factor of the sum it is read in: a scale that is infinite may be taken
+// out, past keys that are 0.
+TEST(Agreement, FactorsOfALocalMayBeTakenOut) {
+  const char* text =
+      "kernel k(q: f32[M, D], k: f32[N, D], scale: f32[M], each: f32[D]) -> y: f32[M, N] {\n"
+      "  key[m, n, d] = k[n, d] * scale[m] * each[d]\n"
+      "  y[m, n] = sum[d] q[m, d] * key[m, n, d]\n}\n";
+  Case c = make_case(text, {{"M", 9}, {"N", 20}, {"D", 16}});
+  set(c, "q", [](int64_t) { return -1.0; });
+  set(c, "k", [](int64_t i) { return static_cast<double>(i % 3); });
+  set(c, "scale", [](int64_t i) { return i == 3 ? kInf : 2.0; });
+  set(c, "each", [](int64_t) { return 1.0; });
+  EXPECT_EQ(bound_of(c, 3 * 20), kInf);
+  EXPECT_LT(bound_of(c, 2 * 20), 1e-3);
+  EXPECT_EQ(wrong(c), "");
+  // What changes along the sum is not: then infinity times 0 is what it is.
+  set(c, "scale", [](int64_t) { return 2.0; });
+  set(c, "each", [](int64_t i) { return i == 7 ? kInf : 1.0; });
+  EXPECT_LT(bound_of(c, 3 * 20), kInf);
+  EXPECT_EQ(wrong(c), "");
+  // Small keys with a large scale: before it is multiplied in, products of keys may have lost bits.
+  set(c, "each", [](int64_t) { return 1.0; });
+  set(c, "q", [](int64_t i) { return 1e-20 * static_cast<double>(1 + i % 5); });
+  set(c, "k", [](int64_t i) { return 1e-20 * static_cast<double>(1 + i % 3); });
+  set(c, "scale", [](int64_t) { return 1e30; });
+  EXPECT_EQ(wrong(c), "");
+}
+
 }  // namespace
 }  // namespace quern::compile

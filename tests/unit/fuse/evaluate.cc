@@ -207,6 +207,7 @@ Real Evaluator<Real>::compute(const ExprPtr& p) {
     case Op::kTanh: return std::tanh(x(0));
     case Op::kErf: return std::erf(x(0));
     case Op::kPow: return std::pow(x(0), x(1));
+    case Op::kExpAt: return std::isinf(x(1)) && x(1) > 0 ? 0 : std::exp(x(0) - x(1) * std::numbers::ln2_v<Real>);
     case Op::kAbs: return std::abs(x(0));
     case Op::kFloor: return std::floor(x(0));
     case Op::kCeil: return std::ceil(x(0));

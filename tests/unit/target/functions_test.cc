@@ -7,8 +7,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <numbers>
 #include <random>
 
+#include "base/elementary.h"
 #include "base/philox.h"
 #include "jitted.h"
 
@@ -216,6 +218,57 @@ TEST(Functions, Powers) {
     check_power<float>(cpu, cpu.vector_bytes / 4, row(Op::kPow).error);
     check_power<float>(cpu, 0, row(Op::kPow).error);
     check_power<double>(cpu, cpu.vector_bytes / 8, 8);
+  }
+}
+
+// e^h / 2^g where h and g ln 2 are near each other, however far out: as good as exp, on every machine.
+template <class T>
+void check_exponential_at(const jit::CpuTarget& cpu, int lanes, double far, double limit) {
+  Base base = sizeof(T) == 8 ? Base::f64 : Base::f32;
+  Mapped f(cpu, lanes, {base, base}, base,
+           [&](Writer& w, const std::vector<Value>& x) { return function_of(w, cpu, Op::kExpAt, x[0], x[1]); });
+  ASSERT_TRUE(f);
+  constexpr T kInf = std::numeric_limits<T>::infinity(), kNan = std::numeric_limits<T>::quiet_NaN();
+  std::vector<T> h, g;
+  std::mt19937_64 random(5);
+  std::uniform_real_distribution<double> any(-far, far), below(sizeof(T) == 8 ? -760 : -110, 6);
+  for (int i = 0; i < 20000; ++i) {
+    double step = 8 * std::ceil(any(random) / 8);
+    g.push_back(static_cast<T>(step));
+    h.push_back(static_cast<T>(step * std::numbers::ln2 + below(random)));
+  }
+  // Out of range on either side, and where nothing has been seen yet: a gauge of inf makes 0 of everything but NaN.
+  for (T a : {T(0), T(1), T(-1e30), T(1e30), std::numeric_limits<T>::max(), kInf, -kInf, kNan}) {
+    for (T b : {T(0), T(-8), T(8), T(1024), kInf, kNan}) h.push_back(a), g.push_back(b);
+  }
+  while (h.size() % 64 != 0) h.push_back(1), g.push_back(0);
+  std::vector<T> out(h.size());
+  f(out.data(), static_cast<int64_t>(h.size()), h.data(), g.data());
+  double worst = 0;
+  size_t at = 0;
+  for (size_t i = 0; i < h.size(); ++i) {
+    Real slow = exponential_at({h[i], 0}, {g[i], 0}, kDouble, 0);
+    long double want = slow.v;
+    if (std::isfinite(h[i]) && std::isfinite(g[i])) {
+      // ln 2 in two parts, so that g ln 2 is not rounded before it cancels.
+      long double near = static_cast<long double>(h[i]) - static_cast<long double>(g[i]) * 0x1.62e42feep-1L;
+      want = std::exp(near - static_cast<long double>(g[i]) * 0x1.a39ef35793c7673p-33L);
+      if (std::isnormal(slow.v)) {
+        EXPECT_NEAR(static_cast<double>(slow.v / want), 1, 1e-15) << h[i] << " " << g[i];
+      }
+    }
+    double err = error(out[i], want);
+    if (err > worst) worst = err, at = i;
+  }
+  EXPECT_LE(worst, limit) << "exp_at(" << h[at] << ", " << g[at] << ") = " << out[at] << " f" << sizeof(T) * 8 << " "
+                          << jit::name(cpu.level);
+  if (getenv("QUERN_SHOW_ERRORS")) printf("exp_at f%zu lanes %d %.2f\n", sizeof(T) * 8, lanes, worst);
+}
+
+TEST(Functions, ExponentialsInUnitsOfAGauge) {
+  for (const jit::CpuTarget& cpu : targets()) {
+    for (int lanes : {0, cpu.vector_bytes / 4}) check_exponential_at<float>(cpu, lanes, 23000, row(Op::kExpAt).error);
+    check_exponential_at<double>(cpu, cpu.vector_bytes / 8, 700000, 8);
   }
 }
 
