@@ -42,8 +42,9 @@ void flatten(Algebra& a, const ExprPtr& e, bool minus, std::vector<std::pair<Exp
 
 // Products as computed: what cancels is left out, and sums over sums come first. Each sum is of elements that may all
 // be as large as the largest, and the one below is of weights that step down: only their quotient is of the size that
-// the text has before it multiplies with anything else.
-ExprPtr product_of(Algebra& a, const ExprPtr& x, const ExprPtr& y, bool below) {
+// the text has before it multiplies with anything else. `is_sum` knows them.
+ExprPtr product_of(Algebra& a, const ExprPtr& x, const ExprPtr& y, bool below,
+                   const std::function<bool(const ExprPtr&)>& is_sum) {
   std::vector<std::pair<ExprPtr, bool>> parts;
   bool cancels = false, minus = false;
   std::function<void(const ExprPtr&, bool)> collect = [&](const ExprPtr& e, bool under) {
@@ -66,9 +67,7 @@ ExprPtr product_of(Algebra& a, const ExprPtr& x, const ExprPtr& y, bool below) {
   auto sums = [&](bool under) {
     std::vector<ExprPtr> out;
     for (const auto& [e, u] : parts) {
-      bool sum =
-          u == under && contains(e, [](const ExprPtr& s) { return symbol_index(s, Symbols::kStored).has_value(); });
-      if (sum) out.push_back(e);
+      if (u == under && is_sum(e)) out.push_back(e);
     }
     return out;
   };
@@ -223,6 +222,15 @@ Finisher::Scaled Finisher::accumulator(int index) {
     out.m = a_.select(is_finite(rho), out.m, beyond);
   }
   return out;
+}
+
+// A sum as it is stored, perhaps 0 by a condition.
+bool Finisher::is_sum(const ExprPtr& e) {
+  if (e->op == Op::kCast) return is_sum(e->args[0]);
+  if (e->op == Op::kSelect && is_number(e->args[2], 0)) return is_sum(e->args[0]);
+  if (e->op == Op::kSelect && is_number(e->args[0], 0)) return is_sum(e->args[2]);
+  auto i = symbol_index(e, Symbols::kStored);
+  return i && pass_.accumulators[*i].op == Op::kSum && !pass_.accumulators[*i].key;
 }
 
 // A raw sum whose gauge the text takes off again: 0 over nothing, as it is stored.
@@ -498,6 +506,7 @@ Finisher::Scaled Finisher::compute(const ExprPtr& e) {
   if (auto raw = symbol_index(e, Symbols::kRaw)) return accumulator(*raw);
   if (e->type == ScalarType::boolean) return {condition(e), {}};
   if (is_real(e)) {
+    auto sums = [&](const ExprPtr& x) { return is_sum(x); };
     auto of = [&](size_t i) { return scaled(e->args[i]); };
     auto powered = [&](double q) {
       Scaled s = closed(of(0));
@@ -512,12 +521,12 @@ Finisher::Scaled Finisher::compute(const ExprPtr& e) {
         Scaled a = of(0), b = of(1);
         a = closed(a);
         b = closed(b);
-        return {product_of(a_, a.m, b.m, false), a_.sum(a.e, b.e)};
+        return {product_of(a_, a.m, b.m, false, sums), a_.sum(a.e, b.e)};
       }
       case Op::kDiv: {
         Scaled a = of(0), b = of(1);
         a = closed(a);  // over a sum of nothing there is no value anyway
-        return {product_of(a_, a.m, b.m, true), a_.sum(a.e, a_.scaled(b.e, -1))};
+        return {product_of(a_, a.m, b.m, true, sums), a_.sum(a.e, a_.scaled(b.e, -1))};
       }
       case Op::kAdd:
       case Op::kSub: return sum(of(0), of(1), e->op == Op::kSub, e->type);

@@ -44,6 +44,7 @@ class Finisher {
   ExprPtr is_finite(const ExprPtr& x);
   Scaled settled(Scaled s);
   Scaled closed(Scaled s);
+  bool is_sum(const ExprPtr& e);
   bool is_sum_at_its_gauge(const Scaled& s);
   ExprPtr opened(const ExprPtr& e);
   ExprPtr stored(int index);
