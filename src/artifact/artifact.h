@@ -44,6 +44,11 @@ struct Site {
   std::string tensor;         // its name in the notation
   std::string subscript;      // as written
   Place place;
+  // Of a range that data end: the end as written, and the dimension that its index, `subscript`, must not leave. What
+  // is reported is the end: the first index, or one past the last.
+  std::string end = {};
+  bool last = false;
+  int64_t limit = 0;
   bool operator==(const Site&) const = default;
 };
 

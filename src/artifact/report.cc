@@ -32,6 +32,18 @@ std::string where(const Artifact& artifact, const Fault& fault) {
   return out.empty() ? "every instance" : out;
 }
 
+// A range that data end, said of the first index beyond the dimension: as the interpreter has it.
+Diagnostic outside_its_dimension(const Site& site, Code code, Span span, int64_t end) {
+  std::string index = std::to_string(site.last ? end - 1 : end), limit = std::to_string(site.limit);
+  std::string why = fmt::format("the {} of its range {} = {}", site.last ? "end" : "start", site.end, end);
+  if (code == Code::E803) {
+    std::string at = fmt::format("{} = {}, {}", site.subscript, index, why);
+    return diagnose(code, span, {{"y", site.tensor}, {"v", at}, {"d", limit}});
+  }
+  return diagnose(code, span,
+                  {{"x", site.tensor}, {"e", site.subscript}, {"v", index}, {"indices", why}, {"d", limit}});
+}
+
 }  // namespace
 
 Diagnostics findings(const Artifact& artifact, const std::vector<Fault>& faults,
@@ -42,7 +54,9 @@ Diagnostics findings(const Artifact& artifact, const std::vector<Fault>& faults,
     Code code = code_of(site.code);
     Span span = span_of(site.place, sources);
     std::string value = std::to_string(f.value), size = std::to_string(f.extent);
-    if (code == Code::E801) {
+    if (!site.end.empty()) {
+      out.push_back(outside_its_dimension(site, code, span, f.value));
+    } else if (code == Code::E801) {
       out.push_back(diagnose(
           code, span,
           {{"x", site.tensor}, {"e", site.subscript}, {"v", value}, {"indices", where(artifact, f)}, {"d", size}}));

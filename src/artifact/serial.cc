@@ -129,6 +129,9 @@ void fields(IO& io, A& a) {
     io.text(s.tensor);
     io.text(s.subscript);
     place(io, s.place);
+    io.text(s.end);
+    io.number(s.last);
+    io.number(s.limit);
   });
   io.list(a.remarks, [&](auto& r) {
     io.text(r.code);

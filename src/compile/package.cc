@@ -84,7 +84,9 @@ Result<artifact::Artifact> package(const State& state) {
     out.kernels.push_back(std::move(kernel));
   }
   for (const tile::Site& s : state.program.sites) {
-    out.sites.push_back({std::string(row(s.code).name), s.tensor, s.subscript, place_of(s.span, sources)});
+    artifact::Site site{std::string(row(s.code).name), s.tensor, s.subscript, place_of(s.span, sources)};
+    if (s.end) site.end = s.end->text, site.last = s.end->last, site.limit = s.end->limit;
+    out.sites.push_back(std::move(site));
   }
   for (const Diagnostic& d : state.remarks) {
     out.remarks.push_back({std::string(row(d.code).name), d.message, d.remedy, place_of(d.span, sources)});

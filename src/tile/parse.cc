@@ -383,6 +383,11 @@ void Parser::site() {
   if (!known) expected("a code", t);
   s.tensor = text();
   s.subscript = text();
+  bool last = accept("ends");
+  if (last || accept("starts")) {
+    std::string end = text();
+    s.end = Site::End{std::move(end), last, integer("a dimension", 0)};
+  }
   end_of_line();
   program_.sites.push_back(std::move(s));
 }

@@ -188,7 +188,9 @@ std::string print(const Program& program) {
     out += "\n";
   }
   for (const Site& s : program.sites) {
-    out += fmt::format("site {} {} {}\n", quern::row(s.code).name, quoted(s.tensor), quoted(s.subscript));
+    out += fmt::format("site {} {} {}", quern::row(s.code).name, quoted(s.tensor), quoted(s.subscript));
+    if (s.end) out += fmt::format(" {} {} {}", s.end->last ? "ends" : "starts", quoted(s.end->text), s.end->limit);
+    out += "\n";
   }
   for (const Kernel& k : program.kernels) out += "\n" + KernelPrinter(names, k).run();
   return out;

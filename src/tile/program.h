@@ -46,6 +46,15 @@ struct Site {
   Span span;
   std::string tensor;     // its name in the notation
   std::string subscript;  // as written
+  // Of a check of a range that data end: the end as written, which end it is, and the dimension that `subscript`, the
+  // range's index, must not leave.
+  struct End {
+    std::string text;
+    bool last = false;
+    int64_t limit = 0;
+    bool operator==(const End&) const = default;
+  };
+  std::optional<End> end = std::nullopt;
 };
 
 // A value of a kernel, defined once: by a Let, or carried by a loop.

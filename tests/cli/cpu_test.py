@@ -43,6 +43,19 @@ class Cpu(QuernCase):
             for x, y, bound in zip(fast, *slow):
                 self.assertLessEqual(abs(x - y), bound, option)
 
+    def test_ends_of_ranges_that_leave_a_dimension(self):
+        """Both devices say the same of a range whose data end it outside."""
+        self.write("r.qn", "kernel r(d: f32[N], start: i32[M], end: i32[M]) -> y: f32[M] {\n"
+                           "  y[m] = sum[start[m] <= n < end[m]] d[n]\n}\n")
+        self.write("d.npy", floats([5], 1, 2, 3, 4, 5))
+        self.write("start.npy", ints([3], 0, 1, -2))
+        self.write("end.npy", ints([3], 2, 9, 4))
+        found = [self.quern(*f"run r.qn d=d.npy start=start.npy end=end.npy --on {device}".split())
+                 for device in ("interpreter", "cpu")]
+        self.assertEqual((found[0][0], found[0][2]), (found[1][0], found[1][2]))
+        self.assertIn("error E801: d[n] is 8 at the end of its range end[m] = 9, the dimension has 5\n", found[1][2])
+        self.assertIn("error E801: d[n] is -2 at the start of its range start[m] = -2, the dimension has 5\n", found[1][2])
+
     def test_the_script_that_compares(self):
         self.quern(*f"run m.qn {SIZES} --seed 3 --on interpreter -o slow --bounds".split())
         self.quern(*f"run m.qn {SIZES} --seed 3 --on cpu -o fast".split())

@@ -121,7 +121,8 @@ class Expander {
   ScalarType precision(const expr::NodePtr& node);            // in which a real is computed, or reals are compared
   tile::ExprPtr widened(const tile::ExprPtr& e);
   bool literal(const tile::ExprPtr& e) const;
-  int32_t site(Code code, Span span, std::string tensor, std::string subscript);
+  int32_t site(Code code, Span span, std::string tensor, std::string subscript,
+               std::optional<tile::Site::End> end = std::nullopt);
 
   expr::Proof proof(const expr::Node& subscript, Symbol tensor, int axis, bool write) const;
   const std::vector<expr::IndexId>& free(const expr::NodePtr& node);
@@ -155,7 +156,7 @@ class Expander {
   bool reads_snapshot_ = false;
   bool too_many_axes_ = false;
   std::map<const tile::Expr*, std::optional<Rounding>> sums_;  // what each allows
-  Diagnostics lacking_;  // N902
+  Diagnostics lacking_;                                        // N902
 };
 
 }  // namespace quern::fuse

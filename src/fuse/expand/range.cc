@@ -177,12 +177,12 @@ void Expander::check_ends(const expr::Binder& b, const Path& path, const Bound& 
   // An end is the same for all indices that it doesn't mention: enough that there is one.
   Path way = projected(path, lo->axes | hi->axes);
   ExprPtr some = condition(with(way, make(tile::Op::kLt, {lo, hi})));
-  auto end = [&](const ExprPtr& e, tile::Op op, int64_t limit, const NodePtr& at, const char* which) {
+  auto end = [&](const ExprPtr& e, tile::Op op, int64_t limit, const NodePtr& at) {
     if (!loads(e)) return;
     ExprPtr inside = make(op, {e, integer(limit)});
     if (inside->op == tile::Op::kBoolean && inside->integer) return;
-    std::string place = fmt::format("{}, the {} of its range {}", b.name.str(), which, print(at));
-    int32_t s = site(bound.write ? Code::E803 : Code::E801, at->span, bound.tensor.str(), place);
+    tile::Site::End which{print(at), at == b.hi, bound.limit};
+    int32_t s = site(bound.write ? Code::E803 : Code::E801, at->span, bound.tensor.str(), b.name.str(), which);
     // Where fewer conditions led here before, this place has been looked at.
     std::set<const tile::Expr*> on_the_way;
     for (const Condition& c : way) on_the_way.insert(c.e.get());
@@ -193,8 +193,8 @@ void Expander::check_ends(const expr::Binder& b, const Path& path, const Bound& 
     known.push_back(std::move(on_the_way));
     checks_.push_back(in(tile::check(inside, e, some, s)));
   };
-  end(hi, tile::Op::kLe, bound.limit, b.hi, "end");
-  if (b.lo) end(lo, tile::Op::kGe, 0, b.lo, "start");
+  end(hi, tile::Op::kLe, bound.limit, b.hi);
+  if (b.lo) end(lo, tile::Op::kGe, 0, b.lo);
 }
 
 Expander::Ranged Expander::enter(const expr::Binder& b, const Path& path, AxisSet taken, const Bound& bound) {

@@ -452,10 +452,13 @@ ScalarType Expander::precision(const NodePtr& node) {
   return precisions_.wide(node) ? ScalarType::f64 : ScalarType::f32;
 }
 
-int32_t Expander::site(Code code, Span span, std::string tensor, std::string subscript) {
-  auto [at, added] = sites_.try_emplace({code, span.source, span.begin, span.end, tensor + "[" + subscript},
+int32_t Expander::site(Code code, Span span, std::string tensor, std::string subscript,
+                       std::optional<tile::Site::End> end) {
+  std::string what = tensor + "[" + subscript;
+  if (end) what += (end->last ? "<" : ">") + end->text;
+  auto [at, added] = sites_.try_emplace({code, span.source, span.begin, span.end, std::move(what)},
                                         static_cast<int32_t>(graph_.program.sites.size()));
-  if (added) graph_.program.sites.push_back({code, span, std::move(tensor), std::move(subscript)});
+  if (added) graph_.program.sites.push_back({code, span, std::move(tensor), std::move(subscript), std::move(end)});
   return at->second;
 }
 

@@ -165,7 +165,14 @@ void Evaluator::report(int32_t site, int64_t value, Range allowed, const Points&
     indices += fmt::format("{} = {}", kernel_->axes[static_cast<size_t>(points.axes()[k])].name.str(), points.index(k));
   }
   if (indices.empty()) indices = "every instance";
+  if (s.end) {
+    // What is checked is the end of a range; what leaves the dimension is an index.
+    indices = fmt::format("the {} of its range {} = {}", s.end->last ? "end" : "start", s.end->text, value);
+    value -= s.end->last;
+    allowed.hi = s.end->limit;
+  }
   std::string at = s.code == Code::E801 ? s.subscript : fmt::format("{} = {}", s.subscript, value);
+  if (s.end && s.code == Code::E803) at += ", " + indices;
   std::string v = s.code == Code::E803 ? at : std::to_string(value);
   findings_.emplace(site, diagnose(s.code, s.span,
                                    {{"x", s.tensor},

@@ -20,6 +20,7 @@ Artifact example() {
   a.kernels.push_back({"first", std::string("\x7f\x45LF\0\1\2", 7), {"n", "d"}, true, 1000});
   a.kernels.push_back({"second", "code", {}});
   a.sites.push_back({"E803", "y", "slot[i]", {0, 7, 14}});
+  a.sites.push_back({"E801", "x", "n", {0, 7, 14}, "len[m]", true, 40});
   a.remarks.push_back({"R1", "kept a check", "", {1, 2, 3}});
   a.schedule = "attention: m 48 grid";
   return a;

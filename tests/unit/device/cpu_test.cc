@@ -210,6 +210,14 @@ TEST(Cpu, TextsOfFindingsAndRemarks) {
   EXPECT_EQ(findings(a, faults, {source})[0].message, "y is read at never = 4, outside its range 0...1");
   a.sites[0].code = "E803";
   EXPECT_EQ(findings(a, faults, {source})[0].message, "y is written at never = 4, the dimension has 2");
+  // Of a range that data end, the end is reported.
+  a.sites[0].subscript = "n", a.sites[0].end = "len[m]", a.sites[0].last = true, a.sites[0].limit = 3;
+  EXPECT_EQ(findings(a, faults, {source})[0].message,
+            "y is written at n = 3, the end of its range len[m] = 4, the dimension has 3");
+  a.sites[0].code = "E801", a.sites[0].last = false, faults[0].value = -1;
+  EXPECT_EQ(findings(a, faults, {source})[0].message,
+            "y[n] is -1 at the start of its range len[m] = -1, the dimension has 3");
+  a.sites[0] = {"E803", "y", "never", {}};
   EXPECT_EQ(remarks(a, {source})[0].message, "kept a check");
   // Places that lead nowhere, as those of a damaged artifact could, are no places.
   a.remarks[0].place = {7, 1, 2};

@@ -188,7 +188,7 @@ TEST(RoundTrip, OfRandomExpressions) {
   Program p;
   p.dims = {{Symbol("N"), std::nullopt}};
   p.parameters = {{.name = Symbol("a"), .type = ScalarType::f16, .shape = {dim(0), dim(0)}}};
-  p.sites = {{Code::E801, {}, "a", "i"}, {Code::E803, {}, "b", "j"}};
+  p.sites = {{Code::E801, {}, "a", "i"}, {Code::E803, {}, "b", "j", Site::End{"len[i]", true, 40}}};
   Kernel k;
   for (const char* axis : {"i", "j", "k"}) k.axes.push_back({Symbol(axis), nullptr, dim(0)});
   k.names = {{Symbol("x"), ScalarType::f32, AxisSet::of(1)}, {Symbol("y"), ScalarType::f32, {}}};
