@@ -7,6 +7,7 @@
 #include <set>
 
 #include "target/x86/emitter.h"
+#include "tile/reductions.h"
 
 namespace quern::target {
 
@@ -113,10 +114,17 @@ bool Emitter::in_place(const tile::Loop& loop, const Carry& carry) const {
     if (!(strips & name(carry.name).axes).empty() || !(blocks - strips - name(carry.name).axes).empty()) return false;
     written = true;
     bool stored = false;
+    // Values of the nest that are made of the old one are computed where they are used, unless they are reductions.
+    std::vector<int32_t> old = {carry.name};
     for (const tile::Statement& inner : nest->body) {
-      if (stored && mentions(inner, carry.name)) return false;
+      bool reads = std::ranges::any_of(old, [&](int32_t n) { return mentions(inner, n); });
+      if (stored && reads) return false;
       auto let = std::get_if<Let>(&inner.is);
-      stored |= let && let->name == carry.next->id;
+      if (let && let->name == carry.next->id) {
+        stored = true;
+      } else if (let && reads && !tile::is_reduction(*let->value)) {
+        old.push_back(let->name);
+      }
     }
   }
   return written;
