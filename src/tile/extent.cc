@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tile/linear.h"
 #include "tile/rebuild.h"
 
 namespace quern::tile {
@@ -73,6 +74,56 @@ std::optional<int64_t> limit(const Program& program, const ExprPtr& e) {
   return out;
 }
 
+// Sums, products and the like of what is never negative.
+bool never_negative(const Program& program, const Kernel& kernel, const ExprPtr& e) {
+  if (auto known = constant(program, e)) return *known >= 0;
+  auto of = [&](const ExprPtr& a) { return never_negative(program, kernel, a); };
+  switch (e->op) {
+    case Op::kAdd:
+    case Op::kMul:
+    case Op::kFloorDiv:
+    case Op::kMinOf: return of(e->args[0]) && of(e->args[1]);
+    case Op::kMaxOf: return of(e->args[0]) || of(e->args[1]);
+    case Op::kMin: return of(e->args[0]);
+    case Op::kAxis:
+    case Op::kLow:
+    case Op::kHigh: {
+      const Axis& a = kernel.axes[static_cast<size_t>(e->id)];
+      return !a.lo || of(a.lo);
+    }
+    default: return false;
+  }
+}
+
+// hi - lo where that is a number whatever the axes are; of min(a, x) to min(a, y) at most what it is from x to y.
+std::optional<int64_t> span(const Program& program, const ExprPtr& lo, const ExprPtr& hi) {
+  if (lo->op == hi->op && lo->op == Op::kMinOf && equal(lo->args[0], hi->args[0])) {
+    return span(program, lo->args[1], hi->args[1]);
+  }
+  auto from = linear(program, lo), to = linear(program, hi);
+  if (!from || !to) return std::nullopt;
+  Linear difference = added(*to, scaled(-1, *from));
+  if (!difference.factors.empty() || !difference.terms.empty()) return std::nullopt;
+  return std::max<int64_t>(0, difference.number);
+}
+
+// The smallest dimension that the axis subscripts by itself, unguarded and unchecked.
+std::optional<int64_t> subscripted(const Program& program, const Kernel& kernel, AxisId axis) {
+  std::optional<int64_t> best;
+  each_expression(kernel.body, [&](const ExprPtr& e) {
+    each_part(e, [&](const ExprPtr& part) {
+      if (part->op != Op::kLoad || part->guard) return;
+      for (size_t d = 0; d < part->args.size(); ++d) {
+        const Expr& subscript = *part->args[d];
+        if (subscript.op != Op::kAxis || subscript.id != axis || (part->checked >> d & 1) != 0) continue;
+        auto size = constant(program, program.parameters[part->id].shape[d]);
+        if (size) best = std::min(best.value_or(*size), *size);
+      }
+    });
+  });
+  return best;
+}
+
 }  // namespace
 
 std::optional<int64_t> extent(const Program& program, const Kernel& kernel, AxisId axis) {
@@ -80,22 +131,18 @@ std::optional<int64_t> extent(const Program& program, const Kernel& kernel, Axis
   auto hi = constant(program, a.hi);
   auto lo = a.lo ? constant(program, a.lo) : std::optional<int64_t>(0);
   if (hi && lo) return std::max<int64_t>(0, *hi - *lo);
-  std::optional<int64_t> best;
-  if (!a.lo || lo.value_or(-1) >= 0) best = limit(program, a.hi);
-  if (best) best = std::max<int64_t>(0, *best);
-  auto see = [&](int32_t parameter, const std::vector<ExprPtr>& subscripts, uint32_t checked) {
-    for (size_t d = 0; d < subscripts.size(); ++d) {
-      if (subscripts[d]->op != Op::kAxis || subscripts[d]->id != axis || (checked >> d & 1) != 0) continue;
-      auto size = constant(program, program.parameters[parameter].shape[d]);
-      if (size) best = std::min(best.value_or(*size), *size);
-    }
+  std::optional<int64_t> best = subscripted(program, kernel, axis);
+  auto at_most = [&](std::optional<int64_t> count) {
+    if (count) best = std::min(best.value_or(*count), std::max<int64_t>(0, *count));
   };
-  each_expression(kernel.body, [&](const ExprPtr& e) {
-    each_part(e, [&](const ExprPtr& part) {
-      if (part->op == Op::kLoad && !part->guard) see(part->id, part->args, part->checked);
-    });
-  });
+  if (!a.lo || never_negative(program, kernel, a.lo)) at_most(limit(program, a.hi));
+  if (a.lo) at_most(span(program, a.lo, a.hi));
   return best;
+}
+
+std::optional<int64_t> index_limit(const Program& program, const Kernel& kernel, AxisId axis) {
+  auto best = subscripted(program, kernel, axis), written = limit(program, kernel.axes[axis].hi);
+  return best && written ? std::min(*best, *written) : best ? best : written;
 }
 
 ExprPtr plus(const ExprPtr& a, const ExprPtr& b) {

@@ -33,10 +33,12 @@ class Reader {
     KernelPlan plan;
     plan.kernel = Symbol(word("a kernel"));
     sign(':');
-    do {
-      plan.axes.push_back(axis());
-    } while (!failed_ && accept(','));
-    sign(';');
+    if (!accept(';')) {
+      do {
+        plan.axes.push_back(axis());
+      } while (!failed_ && accept(','));
+      sign(';');
+    }
     if (std::string_view w = word("'parts'"); w != "parts" && !failed_) expected("'parts'", w);
     plan.parts = number(1);
     return plan;

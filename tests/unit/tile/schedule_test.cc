@@ -29,6 +29,13 @@ TEST(Schedule, BlanksAndCommentsDoNotCount) {
   EXPECT_EQ(print(*parse_schedule("")), "");
 }
 
+TEST(Schedule, AKernelMayHaveNoWalks) {
+  auto s = parse_schedule("a: ; parts 1\nb: n 8 loop; parts 2\n");
+  ASSERT_TRUE(s.has_value()) << render(s.error());
+  EXPECT_TRUE(s->kernels[0].axes.empty());
+  EXPECT_EQ(print(*s), "a: ; parts 1\nb: n 8 loop; parts 2\n");
+}
+
 TEST(Schedule, WhatIsNoScheduleIsSaid) {
   const std::pair<const char*, const char*> all[] = {
       {"a", "expected ':', found the end of the text"},
