@@ -5,6 +5,7 @@
 #include <set>
 
 #include "fuse/schedule_rule.h"
+#include "fuse/split.h"
 #include "fuse/tile.h"
 #include "fuse/walk_reductions.h"
 #include "tile/rebuild.h"
@@ -42,20 +43,44 @@ class Checker {
 
   // Empty if nothing is wrong.
   std::string wrong() {
-    if (plan_.parts != 1) return "splitting a streamed axis into parts is for machines with more units";
+    std::string first;
+    see([&](const AxisPlan&, const std::string& problem) {
+      if (first.empty()) first = problem;
+    });
+    if (!first.empty() || plan_.parts == 1) return first;
+    auto parts = split(program_, kernel_, plan_);
+    return parts ? "" : parts.error();
+  }
+
+  // The walks with which nothing is wrong.
+  KernelPlan fitting() {
+    KernelPlan out = plan_;
+    out.axes.clear();
+    see([&](const AxisPlan& p, const std::string& problem) {
+      if (problem.empty()) out.axes.push_back(p);
+    });
+    return out;
+  }
+
+ private:
+  // Every walk and what is wrong with it, given the ones before that are right.
+  template <class F>
+  void see(const F& f) {
     std::vector<int64_t> step(kernel_.axes.size(), 0);
     AxisSet in_grid;
     for (const AxisPlan& p : plan_.axes) {
       AxisId a = find(p.axis);
-      if (a < 0) return fmt::format("{} has no axis {}", kernel_.name.str(), p.axis.str());
-      std::string problem = p.walk == WalkKind::kWhole ? "" : plan_problem(p, a, step[a], in_grid);
-      if (!problem.empty()) return problem;
-      if (p.tile > 0) step[a] = p.tile;
+      std::string problem;
+      if (a < 0) {
+        problem = fmt::format("{} has no axis {}", kernel_.name.str(), p.axis.str());
+      } else if (p.walk != WalkKind::kWhole) {
+        problem = plan_problem(p, a, step[a], in_grid);
+      }
+      f(p, problem);
+      if (problem.empty() && p.tile > 0) step[a] = p.tile;
     }
-    return "";
   }
 
- private:
   AxisId find(Symbol name) const {
     for (size_t i = 0; i < kernel_.axes.size(); ++i) {
       if (kernel_.axes[i].name == name) return static_cast<AxisId>(i);
@@ -117,6 +142,10 @@ std::optional<Diagnostic> feasible(const Program& lowered, const Schedule& sched
     if (!wrong.empty()) return diagnose(Code::R4, {}, {{"why", wrong}});
   }
   return std::nullopt;
+}
+
+KernelPlan fitting(const Program& program, const Kernel& kernel, const KernelPlan& plan) {
+  return Checker(program, kernel, plan).fitting();
 }
 
 }  // namespace quern::fuse

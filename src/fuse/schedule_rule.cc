@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "fuse/cost.h"
 #include "fuse/tile.h"
 #include "tile/extent.h"
 #include "tile/linear.h"
@@ -22,8 +23,11 @@ constexpr int64_t kPiecesTried = 16;  // other cuts of columns, to find an even 
 constexpr int64_t kStreamStep = 1024;
 constexpr int64_t kWholeReduced = 2048;
 constexpr int64_t kMostColumns = 768, kLeastColumns = 192;
-constexpr int64_t kLeastRows = 128;  // of a grid point that packs a panel of its own
-constexpr int64_t kMostRows = 1024;  // whose sums are kept between steps of k
+constexpr int64_t kLeastRows = 128;    // of a grid point that packs a panel of its own
+constexpr int64_t kPartsPerUnit = 2;   // of a split axis, so that a shared machine stays balanced
+constexpr double kWorthParts = 20e-6;  // seconds of a kernel that may be split
+constexpr double kGain = 0.9;          // of these that are left
+constexpr int64_t kMostRows = 1024;    // whose sums are kept between steps of k
 
 int64_t up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -380,6 +384,30 @@ class Rule {
   KernelPlan plan_;
 };
 
+// Too few grid points for the units: the streamed or reduced axis is split where that pays for the merge.
+KernelPlan in_parts(const Program& program, const Kernel& kernel, const KernelPlan& plan, const Machine& machine) {
+  double points = 1;
+  for (const AxisPlan& p : plan.axes) {
+    auto a = std::ranges::find(kernel.axes, p.axis, &Axis::name);
+    if (p.walk != WalkKind::kGrid || p.tile < 1 || a == kernel.axes.end()) continue;
+    auto id = static_cast<AxisId>(a - kernel.axes.begin());
+    points *= static_cast<double>(ceil_div(extent(program, kernel, id).value_or(kUnknownExtent), p.tile));
+  }
+  if (points < 1 || points >= static_cast<double>(machine.units)) return plan;
+  double whole = cost(program, kernel, plan, machine);
+  if (whole < kWorthParts) return plan;
+  KernelPlan out = plan;
+  out.parts = ceil_div(kPartsPerUnit * machine.units, static_cast<int64_t>(points));
+  AxisSet streamed = streamed_axes(kernel);
+  for (AxisId a : streamed.list()) {
+    const Symbol& name = kernel.axes[static_cast<size_t>(a)].name;
+    bool walked = std::ranges::any_of(out.axes, [&](const AxisPlan& p) { return p.axis == name; });
+    if (!walked) out.axes.push_back({name, kStreamStep, WalkKind::kLoop});
+  }
+  if (feasible(program, {{out}}, machine)) return plan;
+  return cost(program, kernel, out, machine) < kGain * whole ? out : plan;
+}
+
 }  // namespace
 
 KernelClass classify(const Program& program, const Kernel& kernel, const Machine& machine) {
@@ -392,7 +420,7 @@ Schedule default_schedule(const Program& lowered, const Machine& machine) {
     KernelPlan plan = Rule(lowered, kernel, machine).plan();
     // A rule that asks for what can't be done would be a bug; the whole kernel at once is always right.
     if (feasible(lowered, {{plan}}, machine)) plan.axes.clear();
-    out.kernels.push_back(plan);
+    out.kernels.push_back(in_parts(lowered, kernel, plan, machine));
   }
   return out;
 }

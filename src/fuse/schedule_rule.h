@@ -9,6 +9,9 @@
 //   matvec   dots with fewer rows than pay for a panel  grid of columns
 //   dot      the rest with dots                         grid of column panels (192 to 768 wide) and row blocks; k whole
 //                                                       up to 2048, else equal steps
+// Where that gives fewer grid points than there are units, and the roofline says that it pays, the streamed or reduced
+// axis is split into parts: one query over many keys, one row of a long softmax.
+//
 // Numbers are those measured for GEMM and attention on Zen 4. Every kernel gets a feasible schedule.
 #pragma once
 
@@ -29,5 +32,9 @@ tile::Schedule default_schedule(const tile::Program& lowered, const tile::Machin
 // Why the schedule can't be used for the program, as a remark (R4); nothing if it can.
 std::optional<Diagnostic> feasible(const tile::Program& lowered, const tile::Schedule& schedule,
                                    const tile::Machine& machine);
+
+// Those walks of a plan that can be used for the kernel: what a part of a split kernel takes from the plan for all of
+// it.
+tile::KernelPlan fitting(const tile::Program& program, const tile::Kernel& kernel, const tile::KernelPlan& plan);
 
 }  // namespace quern::fuse

@@ -1,9 +1,11 @@
 #include "fuse/tile.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "fuse/cut.h"
 #include "fuse/schedule_rule.h"
+#include "fuse/split.h"
 #include "fuse/walk_reductions.h"
 #include "tile/rebuild.h"
 #include "tile/reductions.h"
@@ -174,6 +176,12 @@ class Tiler {
   AxisSet parallel_, streamed_;
 };
 
+Kernel tiled(const Program& program, const Kernel& kernel, const KernelPlan& plan) {
+  Kernel out = kernel;
+  Tiler(program, out, plan).run();
+  return out;
+}
+
 }  // namespace
 
 AxisSet parallel_axes(const Kernel& kernel) {
@@ -201,14 +209,23 @@ Result<Program> tile(const Program& lowered, const Schedule& schedule, const Mac
     return fail(diagnose(Code::E745, wrong->span, {{"why", wrong->message}}));
   }
   Program out = lowered;
-  for (Kernel& kernel : out.kernels) {
-    for (const KernelPlan& plan : schedule.kernels) {
-      if (plan.kernel == kernel.name) {
-        Tiler(lowered, kernel, plan).run();
-        break;
+  out.kernels.clear();
+  for (const Kernel& kernel : lowered.kernels) {
+    auto plan = std::ranges::find(schedule.kernels, kernel.name, &KernelPlan::kernel);
+    if (plan == schedule.kernels.end()) {
+      out.kernels.push_back(kernel);
+      name_reductions(out.kernels.back());
+    } else if (plan->parts == 1) {
+      out.kernels.push_back(tiled(lowered, kernel, *plan));
+    } else {
+      auto parts = split(out, kernel, *plan);
+      if (!parts) return fail(diagnose(Code::E745, {}, {{"why", parts.error()}}));
+      std::ranges::move(parts->states, std::back_inserter(out.parameters));
+      for (size_t i = 0; i < parts->kernels.size(); ++i) {
+        const Kernel& part = parts->kernels[i];
+        out.kernels.push_back(tiled(out, part, fitting(out, part, parts->plans[i])));
       }
     }
-    name_reductions(kernel);
   }
   out.stage = Stage::kTiled;
   return out;

@@ -4,15 +4,19 @@
 //   agreement [--kernel K] [--random N | --programs N] [--cases N] [--seed S] [--vectors sse2|avx2|avx512] [--list]
 //
 // Prints what disagrees with the command that shows it again; the last line counts, the exit code is 0 if all agree.
+#include "backend/agreement.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <set>
+#include <utility>
 
-#include "backend/agreement.h"
 #include "compile/compile.h"
+#include "fuse/schedule_rule.h"
 #include "jit/cpu_target.h"
 #include "library_sizes.h"
 #include "random_program.h"
@@ -50,6 +54,8 @@ struct Tally {
   int64_t cases = 0, failed = 0;
   int64_t elements = 0, free = 0;  // of results; those that may be anything
   int64_t stored = 0;              // kernels that would have to store what has no limit, so the interpreter runs them
+  int64_t split = 0;               // kernels whose reductions were done in parts
+  std::set<std::string> whole;     // why others weren't
   double worst = 0;                // error over bound
 };
 
@@ -70,6 +76,26 @@ std::string compared(const Program& program, const Binding& binding, const Argum
   return found.wrong;
 }
 
+// The default schedule with as many parts for each kernel that can be split; empty if none can.
+std::string in_parts(const Program& program, const Binding& binding, const backend::Options& how, int64_t parts,
+                     Tally& tally) {
+  auto state = compile::run({program, binding, how}, backend::Level::kLowered);
+  if (!state) return {};
+  tile::Schedule schedule = fuse::default_schedule(state->program, state->machine);
+  bool any = false;
+  for (tile::KernelPlan& plan : schedule.kernels) {
+    int64_t before = std::exchange(plan.parts, parts);
+    if (auto wrong = fuse::feasible(state->program, {{plan}}, state->machine)) {
+      plan.parts = before;
+      tally.whole.insert(wrong->message);
+    } else {
+      any = true;
+    }
+  }
+  tally.split += any;
+  return any ? tile::print(schedule) : "";
+}
+
 std::string attempt(const Program& program, const Binding& binding, Random& random, Style draw,
                     const std::string& vectors, Tally& tally) {
   Arguments arguments(program, binding);
@@ -78,6 +104,14 @@ std::string attempt(const Program& program, const Binding& binding, Random& rand
   if (!truth) return "the interpreter: " + render(truth.error());
   backend::Options how{.vectors = vectors, .cache = false, .verify = true};
   std::string wrong = compared(program, binding, arguments, *truth, how, tally);
+  for (int64_t parts : {2, 3}) {
+    if (!wrong.empty()) return wrong;
+    backend::Options split = how;
+    split.schedule = in_parts(program, binding, how, parts, tally);
+    if (split.schedule.empty()) continue;
+    wrong = compared(program, binding, arguments, *truth, split, tally);
+    if (!wrong.empty()) wrong = fmt::format("with --schedule '{}', {}", split.schedule, wrong);
+  }
   if (!wrong.empty() || program.locals.empty()) return wrong;
   // Small sizes seldom pay for memory: once more with all locals in it.
   how.store = true;
@@ -191,6 +225,8 @@ int main_of(int count, char** words) {
   fmt::print("largest error over bound {:.3f}; {} elements, {:.1f} % of them without a bound\n", tally.worst,
              tally.elements,
              100.0 * static_cast<double>(tally.free) / static_cast<double>(std::max<int64_t>(tally.elements, 1)));
+  fmt::print("{} in parts; others not, because:\n", tally.split);
+  for (const std::string& why : tally.whole) fmt::print("  {}\n", why);
   fmt::print("{} passed, {} failed, {} not compiled (N904)\n", tally.cases - tally.failed - tally.stored, tally.failed,
              tally.stored);
   return tally.failed == 0 && tally.cases > 0 ? 0 : 1;

@@ -137,6 +137,7 @@ TEST_P(Derive, EveryFormIsRight) {
   if (c.passes == 1) {
     d.draw(3);
     EXPECT_TRUE(d.identity_merges());
+    EXPECT_EQ(d.other_merge, "") << tile::print(d.program());
   }
 }
 

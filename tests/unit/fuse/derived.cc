@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "fuse/expand.h"
+#include "fuse/merge_step.h"
 #include "lang/load.h"
 
 namespace quern::fuse {
@@ -173,7 +174,29 @@ std::vector<Derived::Value> Derived::merge(const std::vector<std::vector<Value>>
   e.run(m.body, 1);
   std::vector<Value> out;
   for (const tile::ExprPtr& s : m.state) out.push_back(e.all(s));
+  compare_with_step(e, states, axis, names, out);
   return out;
+}
+
+// The merge that is read off the step is the same, bit for bit.
+void Derived::compare_with_step(Evaluator<double>& e, const std::vector<tile::ExprPtr>& states, tile::AxisId axis,
+                                const std::vector<tile::Name>& names, const std::vector<Value>& merged) {
+  tile::Kernel kernel;
+  kernel.axes = world_.axes;
+  kernel.names = names;
+  const tile::Loop& loop = lowered.passes.back().loop;
+  auto block = merge_step(kernel, loop, states, axis);
+  if (!block) {
+    other_merge = block.error();
+    return;
+  }
+  e.run(*block, 1);
+  for (size_t i = 0; i < merged.size(); ++i) {
+    const std::vector<double>& a = merged[i].data;
+    const std::vector<double>& b = e.name(loop.carries[i].name).data;
+    bool same = std::ranges::equal(a, b, [](double x, double y) { return x == y || (std::isnan(x) && std::isnan(y)); });
+    if (!same) other_merge = kernel.names[static_cast<size_t>(loop.carries[i].name)].name.str();
+  }
 }
 
 Outputs Derived::finish(const std::vector<Value>& state) {

@@ -38,7 +38,8 @@ class Derived {
   // The derived program at stage `lowered`.
   tile::Program program() const;
 
-  std::string error;  // why there is no derivation
+  std::string error;        // why there is no derivation
+  std::string other_merge;  // what the merge read off the step (fuse/merge_step.h) did otherwise
   Derivation derivation;
   Lowered lowered;
   Graph graph;
@@ -49,6 +50,8 @@ class Derived {
  private:
   using Value = Evaluator<double>::Value;
   std::vector<Value> merge(const std::vector<std::vector<Value>>& parts);
+  void compare_with_step(Evaluator<double>& e, const std::vector<tile::ExprPtr>& states, tile::AxisId axis,
+                         const std::vector<tile::Name>& names, const std::vector<Value>& merged);
   Outputs finish(const std::vector<Value>& state);
   std::vector<Value> part(int64_t lo, int64_t hi, int64_t tile, const std::vector<Value>* from);
 

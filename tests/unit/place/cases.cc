@@ -99,6 +99,8 @@ Schedule random_schedule(const Program& lowered, std::mt19937_64& random) {
       if (up_to(2) != 0) tried({axis, outer, WalkKind::kGrid});
       if (up_to(2) == 0) tried({axis, 1 + up_to(outer - 1), WalkKind::kLoop});
     }
+    plan.parts = 1 + up_to(4);
+    if (fuse::feasible(lowered, {{plan}}, wide_machine())) plan.parts = 1;
     out.kernels.push_back(plan);
   }
   return out;
@@ -149,6 +151,8 @@ Result<Interpreted> result_of(const Program& program, const Contents& contents, 
   launch.mode = mode;
   for (const Dim& d : program.dims) launch.dims.push_back(*d.value);
   for (const auto& bytes : contents) launch.arguments.push_back(bytes.empty() ? nullptr : bytes.data());
+  // States of parts are behind the parameters of the whole.
+  launch.arguments.resize(program.parameters.size(), nullptr);
   return interpret(program, launch);
 }
 
