@@ -200,6 +200,10 @@ Result<State> run(const backend::Request& request, std::optional<Level> last, st
 }
 
 Result<std::string> emit(const backend::Request& request, Level level) {
+  if (level == Level::kLowered && !request.options.schedule.empty()) {
+    // Not used yet, but one that can't be used is an error at every level.
+    if (auto used = run(request, Level::kTiled); !used) return fail(std::move(used.error()));
+  }
   auto state = run(request, level == Level::kAsm ? Level::kLlvm : level);
   if (!state) return fail(std::move(state.error()));
   if (level != Level::kLlvm && level != Level::kAsm) return tile::print(state->program);

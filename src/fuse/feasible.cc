@@ -31,6 +31,14 @@ AxisSet sharing_bytes(const Program& program, const Block& block) {
   return out;
 }
 
+AxisSet reduced_in(const ExprPtr& e) {
+  AxisSet out;
+  each_part(e, [&](const ExprPtr& part) {
+    if (is_reduction(*part)) out |= part->over;
+  });
+  return out;
+}
+
 class Checker {
  public:
   Checker(const Program& program, const Kernel& kernel, const KernelPlan& plan)
@@ -39,6 +47,10 @@ class Checker {
     parallel_ = parallel_axes(kernel_);
     streamed_ = streamed_axes(kernel_);
     bytes_ = sharing_bytes(program, kernel_.body);
+    for (const Statement& s : kernel_.body) {
+      const auto* loop = std::get_if<Loop>(&s.is);
+      if (loop && loop->walks[0].size == 1) in_order_ |= AxisSet::of(loop->walks[0].axis);
+    }
   }
 
   // Empty if nothing is wrong.
@@ -47,9 +59,32 @@ class Checker {
     see([&](const AxisPlan&, const std::string& problem) {
       if (first.empty()) first = problem;
     });
-    if (!first.empty() || plan_.parts == 1) return first;
+    if (!first.empty()) return first;
+    if (first = unlimited(); !first.empty() || plan_.parts == 1) return first;
     auto parts = split(program_, kernel_, plan_);
     return parts ? "" : parts.error();
+  }
+
+  // A range that has an end for each index of other axes is one range only if these are scalars, or it is walked.
+  std::string unlimited() const {
+    AxisSet walked, scalar;
+    for (const AxisPlan& p : plan_.axes) {
+      AxisId a = find(p.axis);
+      if (p.walk == WalkKind::kLoop) walked |= AxisSet::of(a);
+      if (p.walk != WalkKind::kWhole && p.tile == 1) scalar |= AxisSet::of(a);
+    }
+    for (size_t i = 0; i < kernel_.axes.size(); ++i) {
+      const Axis& axis = kernel_.axes[i];
+      if ((walked | streamed_).has(static_cast<AxisId>(i))) continue;
+      for (const ExprPtr& end : {axis.lo, axis.hi}) {
+        AxisSet on = end ? reduced_in(end) - scalar : AxisSet();
+        if (on.empty()) continue;
+        const std::string& other = kernel_.axes[static_cast<size_t>(on.list().front())].name.str();
+        return fmt::format("{} has a range for each {}: one of them is to be walked, {} in steps of 1", axis.name.str(),
+                           other, other);
+      }
+    }
+    return "";
   }
 
   // The walks with which nothing is wrong.
@@ -108,6 +143,7 @@ class Checker {
     if (parallel_.has(a)) return p.tile == 0 ? fmt::format("{} is walked without a step", name) : "";
     if (p.tile == 1) return fmt::format("{} is walked one at a time, and state is carried by tiles", name);
     if (outer != 0) return fmt::format("{} is streamed twice", name);
+    if (in_order_.has(a)) return fmt::format("{} is walked one at a time, in order", name);
     if (streamed_.has(a)) return "";
     Kernel trial = kernel_;
     if (p.tile == 0 || !walk_reductions(trial, a, p.tile)) {
@@ -119,12 +155,12 @@ class Checker {
   const Program& program_;
   Kernel kernel_;
   const KernelPlan& plan_;
-  AxisSet parallel_, streamed_, bytes_;
+  AxisSet parallel_, streamed_, bytes_, in_order_;
 };
 
 }  // namespace
 
-std::optional<Diagnostic> feasible(const Program& lowered, const Schedule& schedule, const Machine&) {
+std::optional<Diagnostic> feasible(const Program& lowered, const Schedule& schedule, const Machine& machine) {
   std::set<std::string> planned;
   for (const KernelPlan& plan : schedule.kernels) {
     const Kernel* kernel = nullptr;
@@ -137,7 +173,10 @@ std::optional<Diagnostic> feasible(const Program& lowered, const Schedule& sched
     } else if (!planned.insert(plan.kernel.str()).second) {
       wrong = fmt::format("{} has two plans", plan.kernel.str());
     } else {
-      wrong = Checker(lowered, *kernel, plan).wrong();
+      KernelPlan whole = fitting(lowered, *kernel, plan).axes.size() < plan.axes.size()
+                             ? plan
+                             : completed(lowered, *kernel, plan, machine);
+      wrong = Checker(lowered, *kernel, whole).wrong();
     }
     if (!wrong.empty()) return diagnose(Code::R4, {}, {{"why", wrong}});
   }

@@ -85,6 +85,17 @@ class Rule {
     return plan_;
   }
 
+  KernelPlan completed(const KernelPlan& plan) {
+    plan_ = plan;
+    for (AxisId a : ending_.list()) {
+      const Symbol& name = kernel_.axes[static_cast<size_t>(a)].name;
+      bool planned = std::ranges::any_of(plan_.axes, [&](const AxisPlan& p) { return p.axis == name; });
+      if (!planned) plan_.axes.insert(plan_.axes.begin(), {name, 1, WalkKind::kGrid});
+    }
+    walk_what_data_end();
+    return plan_;
+  }
+
  private:
   struct MainDot {
     AxisSet over, result, a, b;
@@ -230,6 +241,11 @@ class Rule {
     std::erase_if(order_, [&](AxisId a) { return !parallel_.has(a); });
   }
 
+  // The last walk, if it can't be.
+  void drop_what_does_not_fit() {
+    if (fitting(program_, kernel_, plan_).axes.size() < plan_.axes.size()) plan_.axes.pop_back();
+  }
+
   // A range that data end is read again for the indices in range, and what is kept of it needs a size: it is walked.
   void walk_what_data_end() {
     for (size_t i = 0; i < kernel_.axes.size(); ++i) {
@@ -239,7 +255,7 @@ class Rule {
                                  [&](const AxisPlan& p) { return p.axis == axis.name && p.walk == WalkKind::kLoop; });
       if (!data || planned) continue;
       walk(static_cast<AxisId>(i), kPieces, WalkKind::kLoop);
-      if (feasible(program_, {{plan_}}, machine_)) plan_.axes.pop_back();
+      drop_what_does_not_fit();
     }
   }
 
@@ -365,7 +381,7 @@ class Rule {
       int64_t step = dot_.over.size() == 1 ? k_step : std::max<int64_t>(2, k_step / others);
       if (step >= extents_[k]) return;
       plan_.axes.push_back({kernel_.axes[k].name, step, WalkKind::kLoop});
-      if (feasible(program_, {{plan_}}, machine_)) plan_.axes.pop_back();
+      drop_what_does_not_fit();
     }
   }
 
@@ -412,6 +428,10 @@ KernelPlan in_parts(const Program& program, const Kernel& kernel, const KernelPl
 
 KernelClass classify(const Program& program, const Kernel& kernel, const Machine& machine) {
   return Rule(program, kernel, machine).kind();
+}
+
+KernelPlan completed(const Program& program, const Kernel& kernel, const KernelPlan& plan, const Machine& machine) {
+  return Rule(program, kernel, machine).completed(plan);
 }
 
 Schedule default_schedule(const Program& lowered, const Machine& machine) {

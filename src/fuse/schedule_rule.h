@@ -33,6 +33,11 @@ tile::Schedule default_schedule(const tile::Program& lowered, const tile::Machin
 std::optional<Diagnostic> feasible(const tile::Program& lowered, const tile::Schedule& schedule,
                                    const tile::Machine& machine);
 
+// The plan with what a kernel can't do without: where data end the range of an axis, the axes that say where come one
+// index at a time, or the range is walked.
+tile::KernelPlan completed(const tile::Program& program, const tile::Kernel& kernel, const tile::KernelPlan& plan,
+                           const tile::Machine& machine);
+
 // Those walks of a plan that can be used for the kernel: what a part of a split kernel takes from the plan for all of
 // it.
 tile::KernelPlan fitting(const tile::Program& program, const tile::Kernel& kernel, const tile::KernelPlan& plan);

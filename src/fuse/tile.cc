@@ -211,20 +211,19 @@ Result<Program> tile(const Program& lowered, const Schedule& schedule, const Mac
   Program out = lowered;
   out.kernels.clear();
   for (const Kernel& kernel : lowered.kernels) {
-    auto plan = std::ranges::find(schedule.kernels, kernel.name, &KernelPlan::kernel);
-    if (plan == schedule.kernels.end()) {
-      out.kernels.push_back(kernel);
-      name_reductions(out.kernels.back());
-    } else if (plan->parts == 1) {
-      out.kernels.push_back(tiled(lowered, kernel, *plan));
-    } else {
-      auto parts = split(out, kernel, *plan);
-      if (!parts) return fail(diagnose(Code::E745, {}, {{"why", parts.error()}}));
-      std::ranges::move(parts->states, std::back_inserter(out.parameters));
-      for (size_t i = 0; i < parts->kernels.size(); ++i) {
-        const Kernel& part = parts->kernels[i];
-        out.kernels.push_back(tiled(out, part, fitting(out, part, parts->plans[i])));
-      }
+    auto given = std::ranges::find(schedule.kernels, kernel.name, &KernelPlan::kernel);
+    KernelPlan plan = given == schedule.kernels.end() ? KernelPlan{kernel.name, {}, 1} : *given;
+    plan = completed(lowered, kernel, plan, machine);
+    if (plan.parts == 1) {
+      out.kernels.push_back(tiled(lowered, kernel, plan));
+      continue;
+    }
+    auto parts = split(out, kernel, plan);
+    if (!parts) return fail(diagnose(Code::E745, {}, {{"why", parts.error()}}));
+    std::ranges::move(parts->states, std::back_inserter(out.parameters));
+    for (size_t i = 0; i < parts->kernels.size(); ++i) {
+      const Kernel& part = parts->kernels[i];
+      out.kernels.push_back(tiled(out, part, fitting(out, part, parts->plans[i])));
     }
   }
   out.stage = Stage::kTiled;

@@ -12,8 +12,9 @@
 // Reductions are statements (tile/reductions.h) from here on. No subscript changes: an axis denotes the indices in
 // range.
 //
-// Axes that the schedule does not name, and kernels without a plan, stay whole. E745 when the schedule does not fit the
-// program (feasible of fuse/schedule_rule.h says it beforehand).
+// Axes that the schedule does not name, and kernels without a plan, stay whole, but for ranges that data end
+// (completed() of fuse/schedule_rule.h). E745 when the schedule does not fit the program (feasible of
+// fuse/schedule_rule.h says it beforehand).
 #pragma once
 
 #include "base/result.h"

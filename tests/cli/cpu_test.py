@@ -146,6 +146,14 @@ class Cpu(QuernCase):
         self.assertEqual(code, 2)
         self.assertIn("error E70", err)
 
+    def test_a_schedule_that_does_not_fit_is_an_error_at_every_level(self):
+        for level in ("lowered", "tiled", "asm"):
+            for schedule, error in (("matmul: z 4 grid; parts 1", "E745"), ("matmul: m 4", "E102")):
+                words = f"emit m.qn --at {level} {SIZES} --schedule".split()
+                code, _, err = self.quern(*words, schedule)
+                self.assertEqual(code, 2, err)
+                self.assertIn(f"error {error}", err)
+
     def test_devices(self):
         out = self.expect("devices")
         self.assertRegex(out, r"^interpreter  .*\ncpu +\S.*, \d+ cores?, vectors of (128|256|512) bits, L1 ")

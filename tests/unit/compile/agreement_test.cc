@@ -349,5 +349,89 @@ TEST(Agreement, AnOldStateStaysUntilWhatIsMadeOfItIsKnown) {
   EXPECT_EQ(wrong(c, "k: p 16 loop; parts 1"), "");
 }
 
+// A prefix that all rows share, and what each row has of its own: one softmax over both, serial and in parts.
+TEST(Agreement, ACascadeOverASharedPrefix) {
+  Case c = make_case(
+      "kernel k(q: f32[B, D], kp: f32[P, D], vp: f32[P, E], ks: f32[B, N, D], vs: f32[B, N, E]) -> o: f32[B, E] {\n"
+      "  a[b, p] = sum[d] q[b, d] * kp[p, d]\n"
+      "  s[b, n] = sum[d] q[b, d] * ks[b, n, d]\n"
+      "  m[b] = max(max[p] a[b, p], max[n] s[b, n])\n"
+      "  l[b] = (sum[p] exp(a[b, p] - m[b])) + (sum[n] exp(s[b, n] - m[b]))\n"
+      "  o[b, e] = ((sum[p] exp(a[b, p] - m[b]) * vp[p, e]) + (sum[n] exp(s[b, n] - m[b]) * vs[b, n, e])) / l[b]\n}\n",
+      {{"B", 5}, {"P", 67}, {"N", 9}, {"D", 11}, {"E", 7}});
+  std::string lowered = *emit({*c.program, c.binding, {}}, backend::Level::kLowered);
+  EXPECT_NE(lowered.find("for p:all"), std::string::npos) << lowered;
+  for (const char* schedule : {"", "k: p 16 loop; parts 1", "k: p 16 loop; parts 3", "k: b 2 grid; parts 7"}) {
+    EXPECT_EQ(wrong(c, schedule), "") << schedule;
+  }
+  set(c, "kp", [](int64_t i) { return i < 300 ? -kInf : 1.0; });
+  set(c, "q", [](int64_t) { return 0.5; });
+  EXPECT_EQ(wrong(c, "k: p whole; parts 4"), "");
+}
+
+// More parts than indices, rows that data end, some of them empty.
+TEST(Agreement, PartsMayBeEmpty) {
+  Case c = make_case(kWeights, {{"M", 9}, {"N", 20}, {"E", 5}}, 1, 0, 21);
+  set(c, "len", [](int64_t i) { return i % 3 == 0 ? 0.0 : 17.0; });
+  for (const char* parts : {"2", "3", "64"}) {
+    EXPECT_EQ(wrong(c, fmt::format("k_0: m 1 grid; parts {}\nk_1: m 1 grid; parts {}", parts, parts)), "") << parts;
+  }
+}
+
+// Whoever computes which part: the same bits.
+TEST(Agreement, PartsGiveTheSameBitsOnAnyThreads) {
+  Case c = make_case(
+      "kernel k(q: f32[D], k: f32[N, D], v: f32[N, E]) -> o: f32[E] {\n"
+      "  p[n] = softmax[n](sum[d] q[d] * k[n, d])\n"
+      "  o[e] = sum[n] p[n] * v[n, e]\n}\n",
+      {{"N", 3000}, {"D", 16}, {"E", 8}});
+  backend::Options o;
+  o.cache = false;
+  o.schedule = "k: n 256 loop; parts 5";
+  auto code = compile({*c.program, c.binding, o});
+  ASSERT_TRUE(code) << render(code.error());
+  auto one = computed(c, *code, 1), two = computed(c, *code, 2);
+  ASSERT_TRUE(one && two);
+  EXPECT_EQ(one->outputs, two->outputs);
+}
+
+// Rows of which data say how long they are, by all kinds of walks: right, or an error that says what is missing.
+TEST(Agreement, WalksOfRaggedRows) {
+  Case rows = make_case(
+      "kernel k(x: f32[T, D], start: i32[I + 1]) -> y: f32[I, D] {\n"
+      "  y[i < I, d] = sum[start[i] <= t < start[i + 1]] x[t, d]\n}\n",
+      {{"T", 40}, {"I", 5}, {"D", 24}});
+  set(rows, "start", [](int64_t i) { return std::vector{0.0, 7.0, 7.0, 20.0, 33.0, 40.0}[static_cast<size_t>(i)]; });
+  for (const char* schedule : {"k: d 8 loop, i 16 loop; parts 1", "k: i 2 grid; parts 2", "k: i 2 loop; parts 9",
+                               "k: i 1 grid, t 8 loop; parts 3", "plain"}) {
+    EXPECT_EQ(wrong(rows, schedule), "") << schedule;
+  }
+  Case lengths = make_case(
+      "kernel k(x: f32[M, N, D], len: i32[M]) -> y: f32[M, D] {\n"
+      "  y[i, d] = logsumexp[n < len[i]](x[i, n, d])\n}\n",
+      {{"M", 40}, {"N", 5}, {"D", 24}}, 1, 0, 6);
+  for (const char* schedule : {"k: d 2 loop; parts 3", "k: i 1 grid; parts 2", "plain"}) {
+    EXPECT_EQ(wrong(lengths, schedule), "") << schedule;
+  }
+  for (const char* schedule : {"k: d 8 loop, i 16 loop; parts 1", "k: i 2 grid; parts 2"}) {
+    EXPECT_TRUE(wrong(lengths, schedule).starts_with("error E745: n has a range for each i")) << schedule;
+  }
+}
+
+// Nothing is tiled, but what data end is walked all the same.
+TEST(Agreement, ThePlainScheduleDoesRangesThatDataEnd) {
+  Case c = make_case(kWeights, {{"M", 9}, {"N", 20}, {"E", 5}}, 1, 0, 21);
+  EXPECT_EQ(wrong(c, "plain"), "");
+  Case rows = make_case(
+      "kernel k(a: f32[T, K], w: f32[X, K, N], start: i32[X + 1]) -> y: f32[T, N] = 0 {\n"
+      "  for[x < X, start[x] <= t < start[x + 1]] y[t, n] = sum[k] a[t, k] * w[x, k, n]\n}\n",
+      {{"T", 40}, {"X", 4}, {"K", 5}, {"N", 6}});
+  set(rows, "start", [](int64_t i) { return 10.0 * static_cast<double>(i); });
+  for (const char* schedule : {"plain", "k_1: k 2 loop; parts 1", "k_1: x 2 grid; parts 1", "k_1: x whole; parts 2"}) {
+    std::string found = wrong(rows, schedule);
+    EXPECT_TRUE(found.empty() || found.starts_with("error E745")) << schedule << ": " << found;
+  }
+}
+
 }  // namespace
 }  // namespace quern::compile

@@ -78,6 +78,27 @@ TEST(ScheduleRule, IsFeasibleForAnySizes) {
   }
 }
 
+Program row_sum(int64_t r, int64_t n) {
+  return parsed("program p lowered\ndims R = " + std::to_string(r) + ", N = " + std::to_string(n) +
+                "\nin x: f32[R, N]\nout y: f32[R]\n\nkernel p\n  axes r < R, n < N\n"
+                "  store y[r] = sum[n](load x[r, n])\n");
+}
+
+TEST(ScheduleRule, SplitsWhatLeavesUnitsIdleWhereItPays) {
+  Machine m = machine();
+  m.flops_per_second = 1e11;
+  m.far_bytes_per_second = 1e10;
+  auto parts = [&](const Program& p) { return default_schedule(p, m).kernels[0].parts; };
+  EXPECT_EQ(parts(row_sum(1, 1 << 20)), 4);
+  EXPECT_EQ(parts(row_sum(1, 1 << 10)), 1);   // done before another unit could begin
+  EXPECT_EQ(parts(row_sum(64, 1 << 20)), 1);  // a row a unit
+  EXPECT_EQ(parts(row_max(1, 1 << 20)), 4);
+  EXPECT_EQ(parts(product(8, 8, 1 << 20)), 4);
+  EXPECT_EQ(parts(product(1024, 1024, 1 << 10)), 1);
+  m.units = 1;
+  EXPECT_EQ(parts(row_sum(1, 1 << 20)), 1);
+}
+
 TEST(Feasible, RefusesWithAReason) {
   Program p = row_max(8, 64);
   auto why = [&](std::vector<AxisPlan> axes, const char* kernel = "p") {
@@ -98,6 +119,11 @@ TEST(Feasible, RefusesWithAReason) {
   EXPECT_EQ(why({{r, -4, WalkKind::kGrid}}), "r has step -4");
   EXPECT_EQ(why({{n, 1, WalkKind::kLoop}}), "n is walked one at a time, and state is carried by tiles");
   EXPECT_EQ(why({{n, 8, WalkKind::kLoop}}), "n can't be walked in pieces: a result of it is needed for another");
+  p = parsed(
+      "program p lowered\ndims N = 40\nin x: f32[N]\nout y: f32[N]\n\nkernel p\n  axes n < N\n  scalar n\n  for n\n"
+      "    carry a = 0.0\n    b = a + load x[n]\n    store y[n] = b\n    next a = b\n");
+  EXPECT_EQ(why({{n, 8, WalkKind::kLoop}}), "n is walked one at a time, in order");
+  EXPECT_EQ(why({{n, 0, WalkKind::kWhole}}), "");
 }
 
 }  // namespace
