@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <set>
 
 #include "fuse/cluster.h"
@@ -38,6 +40,7 @@ class Lowering {
  private:
   tile::Kernel kernel(const Cluster& cluster, Symbol name) {
     if (auto scan = options_.stream ? scan_of(graph_, cluster) : std::nullopt) return walked(*scan, cluster, name);
+    if (options_.stream) std::ranges::move(plain_scans(graph_, cluster), std::back_inserter(out_.remarks));
     KernelWriter writer(name, graph_);
     std::vector<ExprPtr> values;
     for (const Definition& d : cluster) values.push_back(d.store.value);

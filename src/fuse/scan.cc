@@ -1,10 +1,15 @@
 #include "fuse/scan.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <expected>
 #include <set>
 #include <unordered_map>
 
+#include "fuse/derive/print_term.h"
 #include "fuse/product.h"
+#include "tile/extent.h"
 #include "tile/linear.h"
 #include "tile/rebuild.h"
 #include "tile/reductions.h"
@@ -38,6 +43,7 @@ class Finder {
     if (tile::is_reduction(*e)) {
       auto carried = match(e);
       if (carried) out_.carried.push_back(*carried);
+      if (!carried) failed_ = {e, carried.error()};
       return carried.has_value();
     }
     for (const ExprPtr& a : e->args) {
@@ -49,6 +55,32 @@ class Finder {
   Scan scan() && {
     out_.axis = walked_;
     return std::move(out_);
+  }
+
+  // The first reduction that is no scan along the index, and why.
+  struct Failed {
+    ExprPtr reduction;
+    std::string why;
+  };
+  const Failed& failed() const { return failed_; }
+
+  // A reduction up to the index that a reader would walk: its elements hold no reduction that changes with the index,
+  // as the scores of attention do, but such ones.
+  bool like_a_scan(const ExprPtr& e) const {
+    if (row_family(e) != Family::reduce || !e->axes.has(walked_)) return false;
+    const ExprPtr& body = e->args[0];
+    if (body->op != Op::kSelect || !tile::equal(body->args[2], tile::identity(e->op, e->type))) return false;
+    std::vector<ExprPtr> all;
+    conjuncts(body->args[1], all);
+    bool up_to = std::ranges::any_of(all, [&](const ExprPtr& c) {
+      return std::ranges::any_of(e->over.list(), [&](AxisId a) { return order(c, a, walked_).has_value(); });
+    });
+    if (!up_to) return false;
+    bool cheap = true;
+    tile::each_part(body->args[0], [&](const ExprPtr& part) {
+      cheap = cheap && (!tile::is_reduction(*part) || !part->axes.has(walked_) || like_a_scan(part));
+    });
+    return cheap;
   }
 
  private:
@@ -90,18 +122,36 @@ class Finder {
     return out;
   }
 
-  std::optional<Scan::Carried> match(const ExprPtr& r) const {
-    if (tile::row(*r).family != Family::reduce || r->over.size() != 1) return std::nullopt;
+  static Family row_family(const ExprPtr& e) { return tile::row(*e).family; }
+  const std::string& called(AxisId a) const { return graph_.axes[static_cast<size_t>(a)].name.str(); }
+
+  std::expected<Scan::Carried, std::string> match(const ExprPtr& r) const {
+    if (tile::row(*r).family != Family::reduce || r->over.size() != 1) {
+      return std::unexpected("several indices are reduced at once");
+    }
     AxisId reduced = r->over.list().front();
+    const std::string &s = called(reduced), &t = called(walked_);
     auto p = prefix(r->args[0], tile::identity(r->op, r->type), reduced, walked_);
-    if (!p || (p->number != 0 && p->number != 1)) return std::nullopt;
+    bool like = p || like_a_scan(r);
+    if (!like) return std::unexpected(fmt::format("it is no reduction up to {}", t));
+    if (!p || (p->number != 0 && p->number != 1)) {
+      return std::unexpected(fmt::format("its condition is more than {} <= {} or {} < {}", s, t, s, t));
+    }
     auto [s_lo, s_hi] = ends(reduced);
     auto [lo, hi] = ends(walked_);
-    if (s_lo != lo || s_hi < hi - 1 + p->number) return std::nullopt;
+    if (s_lo > s_hi || lo > hi) return std::unexpected(fmt::format("data end the range of {} or {}", s, t));
+    if (s_lo != lo || s_hi < hi - 1 + p->number) {
+      return std::unexpected(fmt::format("{} has not the range of {}", s, t));
+    }
     Scan::Carried out{.reduction = r, .before = p->number == 0};
     ExprPtr element = p->element;
-    if (element->axes.has(walked_) && !take_gate(*r, reduced, p->number, element, out)) return std::nullopt;
-    if (has_reduction_over(element, reduced)) return std::nullopt;
+    if (element->axes.has(walked_) && !take_gate(*r, reduced, p->number, element, out)) {
+      return std::unexpected(
+          fmt::format("what is reduced changes with {}, by more than a product of gates after {}", t, s));
+    }
+    if (has_reduction_over(element, reduced)) {
+      return std::unexpected(fmt::format("what is reduced holds a reduction for each {}", s));
+    }
     if (!p->others.empty()) {
       ExprPtr condition = p->others[0];
       for (size_t i = 1; i < p->others.size(); ++i) condition = tile::apply(Op::kAnd, {condition, p->others[i]});
@@ -186,12 +236,27 @@ class Finder {
   AxisId walked_;
   std::set<const Expr*> seen_;
   Scan out_;
+  Failed failed_;
 };
 
 bool reads_what_it_writes(const Cluster& definitions) {
   return std::ranges::any_of(definitions, [&](const Definition& writer) {
     return std::ranges::any_of(definitions, [&](const Definition& d) { return reads(d, writer.store.parameter); });
   });
+}
+
+// Its instances may come one after the other along the index.
+bool walkable(const Definition& d, AxisId a) {
+  bool checked = std::ranges::any_of(d.checks, [&](const ExprPtr& c) { return c->axes.has(a); });
+  return std::ranges::find(d.axes, a) != d.axes.end() && !d.store.add && !checked;
+}
+
+// Is the index known to have too few values for a walk to matter?
+bool few(const Graph& graph, AxisId a) {
+  const tile::Axis& axis = graph.axes[static_cast<size_t>(a)];
+  auto hi = tile::constant(graph.program, axis.hi);
+  auto lo = axis.lo ? tile::constant(graph.program, axis.lo) : std::optional<int64_t>(0);
+  return hi && lo && *hi - *lo < kLeastSteps;
 }
 
 }  // namespace
@@ -202,14 +267,43 @@ std::optional<Scan> scan_of(const Graph& graph, const Cluster& definitions) {
     Finder finder(graph, a);
     if (finder.steps() < kLeastSteps) continue;
     bool all = std::ranges::all_of(definitions, [&](const Definition& d) {
-      bool checked = std::ranges::any_of(d.checks, [&](const ExprPtr& c) { return c->axes.has(a); });
-      bool here = std::ranges::find(d.axes, a) != d.axes.end();
-      return here && !d.store.add && !checked && finder.look(d.store.value) && finder.look(d.store.when);
+      return walkable(d, a) && finder.look(d.store.value) && finder.look(d.store.when);
     });
     Scan scan = std::move(finder).scan();
     if (all && !scan.carried.empty() && !reads_what_it_writes(definitions)) return scan;
   }
   return std::nullopt;
+}
+
+Diagnostics plain_scans(const Graph& graph, const Cluster& definitions) {
+  Diagnostics out;
+  Facts facts{&graph.program, &graph.axes};
+  algebra::Writer writer(facts);
+  bool meets = reads_what_it_writes(definitions);
+  for (const Definition& d : definitions) {
+    for (AxisId a : d.axes) {
+      Finder finder(graph, a);
+      if (few(graph, a)) continue;
+      ExprPtr like;
+      tile::each_part(d.store.value, [&](const ExprPtr& e) {
+        if (finder.like_a_scan(e)) like = e;
+      });
+      if (!like) continue;
+      std::string why;
+      if (!finder.look(d.store.value) || !finder.look(d.store.when)) {
+        why = finder.failed().why;
+        if (finder.failed().reduction != like) why = writer.brief(finder.failed().reduction) + " isn't one: " + why;
+      } else {
+        why = meets             ? "the kernel reads what it writes"
+              : !walkable(d, a) ? "data decide where it is written, or a test depends on the index"
+                                : "other results of the kernel are none";
+      }
+      out.push_back(diagnose(Code::R25, like->span,
+                             {{"what", writer.brief(like)}, {"axis", writer.axis(a)}, {"why", std::move(why)}}));
+      break;
+    }
+  }
+  return out;
 }
 
 tile::Block block_of(const Scan& scan, const Cluster& definitions, Namer& namer) {

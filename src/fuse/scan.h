@@ -9,8 +9,8 @@
 
 #include <optional>
 
-#include "fuse/derive.h"
 #include "fuse/cluster.h"
+#include "fuse/derive.h"
 
 namespace quern::fuse {
 
@@ -29,6 +29,10 @@ struct Scan {
 
 // Nothing if some reduction that goes along with the index is none of these, or a tensor is read and written.
 std::optional<Scan> scan_of(const Graph& graph, const Cluster& definitions);
+
+// Why reductions up to the index itself are computed anew for each index, where no scan was found: R25. Attention is no
+// such case: its elements, products of their own, change with the index.
+Diagnostics plain_scans(const Graph& graph, const Cluster& definitions);
 
 // The walk, with the definitions' stores inside.
 tile::Block block_of(const Scan& scan, const Cluster& definitions, Namer& namer);

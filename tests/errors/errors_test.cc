@@ -172,6 +172,7 @@ const std::vector<Elsewhere> kElsewhere = {
     {"R4", "R4", {"unit/fuse"}},
     {"R20", "R22", {"unit/fuse"}},      // what derivations remark
     {"R23", "R24", {"golden/group"}},   // … and grouping
+    {"R25", "R25", {"unit/fuse"}},      // … and scans
     {"R40", "R40", {"unit/artifact"}},  // the cache
     {"R41", "R41", {"cli"}},
     {"B001", "B002", {}},               // nothing should be able to

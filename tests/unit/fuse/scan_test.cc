@@ -13,7 +13,7 @@
 namespace quern::fuse {
 namespace {
 
-std::string lowered(const std::string& definition, int64_t n = 32) {
+LoweredProgram lowering(const std::string& definition, int64_t n = 32) {
   lang::Unit unit = lang::load(Source::make(
       "test.qn", "kernel f(x: f32[N, D], a: f32[N, D], w: f32[N]) -> y: f32[N, D] {\n  " + definition + "\n}\n"));
   EXPECT_TRUE(unit.errors.empty()) << render(unit.errors);
@@ -27,7 +27,11 @@ std::string lowered(const std::string& definition, int64_t n = 32) {
   LoweredProgram out = lower(*graph, {});
   Diagnostics wrong = tile::verify(out.program);
   EXPECT_TRUE(wrong.empty()) << render(wrong);
-  std::string text = tile::print(out.program);
+  return out;
+}
+
+std::string lowered(const std::string& definition, int64_t n = 32) {
+  std::string text = tile::print(lowering(definition, n).program);
   return text.substr(text.find("scalar") == std::string::npos ? 0 : text.find("scalar"));
 }
 
@@ -80,19 +84,49 @@ TEST(Scan, SeveralAndConditions) {
   EXPECT_EQ(text.find("sum["), std::string::npos);
 }
 
-TEST(Scan, NotThese) {
-  for (const char* definition : {
-           "y[t, d] = sum[s <= t] x[s, d] * a[t, d] * w[s]",                        // the element changes with t
-           "y[t, d] = sum[t <= s < N] x[s, d] * a[s, d] * w[s]",                    // from the index on
-           "y[t, d] = sum[s <= t + 1] (x[s, d] * a[s, d] * w[s] if s < N else 0)",  // ahead of it
-           "y[t, d] = sum[s <= t] x[s, d] * w[s] * prod[s < j < t] a[j, d]",        // the last gate is left out
-           "y[t, d] = sum[s <= t] x[s, d] * w[s] * prod[j <= t] a[j, d]",           // all gates
-           "y[t, d] = sum[s <= t] x[s, d] * w[s] / prod[s < j <= t] a[j, d]",       // divided
-           "y[t, d] = sum[s <= t] x[s, d] * w[s] * (sum[e] a[s, e])",               // would be summed again each time
-       }) {
-    EXPECT_EQ(lowered(definition).find("so_far"), std::string::npos) << definition;
+// What R25 says, one a line.
+std::string remarks(const std::string& definition, int64_t n = 32) {
+  std::string out;
+  for (const Diagnostic& d : lowering(definition, n).remarks) {
+    if (d.code == Code::R25) out += (out.empty() ? "" : "\n") + d.message;
   }
-  EXPECT_EQ(lowered("y[t, d] = (sum[s <= t] x[s, d])" + kUse, 8).find("so_far"), std::string::npos);  // short
+  return out;
+}
+
+TEST(Scan, OthersArePlainAndARemarkSaysWhy) {
+  const std::pair<const char*, const char*> kOthers[] = {
+      {"y[t, d] = sum[s <= t] x[s, d] * a[t, d] * w[s]",
+       "what is reduced changes with t, by more than a product of gates after s"},
+      // From the index on: nothing that a reader would take for a walk.
+      {"y[t, d] = sum[t <= s < N] x[s, d] * a[s, d] * w[s]", ""},
+      {"y[t, d] = sum[s <= t + 1] (x[s, d] * a[s, d] * w[s] if s < N else 0)",
+       "its condition is more than s <= t or s < t"},
+      // The last gate is left out; all gates; divided.
+      {"y[t, d] = sum[s <= t] x[s, d] * w[s] * prod[s < j < t] a[j, d]",
+       "what is reduced changes with t, by more than a product of gates after s"},
+      {"y[t, d] = sum[s <= t] x[s, d] * w[s] * prod[j <= t] a[j, d]",
+       "what is reduced changes with t, by more than a product of gates after s"},
+      {"y[t, d] = sum[s <= t] x[s, d] * w[s] / prod[s < j <= t] a[j, d]",
+       "what is reduced changes with t, by more than a product of gates after s"},
+      // Would be summed again each time.
+      {"y[t, d] = sum[s <= t] x[s, d] * w[s] * (sum[e] a[s, e])", "what is reduced holds a reduction for each s"},
+      {"y[t, d] = (sum[s <= t] x[s, d]) * (sum[e] x[t, e] * a[t, e]) * w[t]",
+       "isn't one: it is no reduction up to t"},
+  };
+  for (auto [definition, why] : kOthers) {
+    EXPECT_EQ(lowered(definition).find("so_far"), std::string::npos) << definition;
+    std::string got = remarks(definition);
+    EXPECT_EQ(got.empty(), std::string_view(why).empty()) << definition << "\n" << got;
+    EXPECT_NE(got.find(why), std::string::npos) << definition << "\n" << got;
+  }
+}
+
+TEST(Scan, ShortOnesAndAttentionArePlainWithoutARemark) {
+  std::string sum = "y[t, d] = (sum[s <= t] x[s, d])" + kUse;
+  EXPECT_EQ(lowered(sum, 8).find("so_far"), std::string::npos);
+  EXPECT_EQ(remarks(sum, 8), "");
+  EXPECT_EQ(remarks(sum), "");
+  EXPECT_EQ(remarks("y[t, d] = sum[s <= t] (sum[e] x[t, e] * a[s, e]) * w[s] + 0 * a[0, d]"), "");
 }
 
 }  // namespace
