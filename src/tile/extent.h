@@ -11,8 +11,8 @@ namespace quern::tile {
 std::optional<int64_t> constant(const Program& program, const ExprPtr& e);
 
 // A limit to the number of indices of an axis, over its full range: hi - lo where that is a number, else one that hi
-// never exceeds (min(length, N)), or the smallest dimension that the axis subscripts by itself, unguarded and unchecked.
-// Nothing if there is no such limit.
+// never exceeds (min(length, N)), or the smallest dimension that the axis subscripts by itself, unguarded and
+// unchecked. Nothing if there is no such limit.
 std::optional<int64_t> extent(const Program& program, const Kernel& kernel, AxisId axis);
 
 // A number that no index of the axis reaches, for the last two reasons.

@@ -163,7 +163,7 @@ const std::vector<Elsewhere> kElsewhere = {
     {"E720", "E732", {"unit/array"}},  // array files
     {"E740", "E744", {"cli"}},         // the command line
     {"E745", "E745", {"unit/fuse"}},   // schedules
-    {"E807", "E807", {"cli"}},  // compiled code that is wrong
+    {"E807", "E807", {"cli"}},         // compiled code that is wrong
     {"N902", "N903", {"unit/fuse"}},
     {"N904", "N904", {"unit/place"}},
     {"N905", "N906", {"cli"}},
@@ -175,7 +175,7 @@ const std::vector<Elsewhere> kElsewhere = {
     {"R25", "R25", {"unit/fuse"}},      // … and scans
     {"R40", "R40", {"unit/artifact"}},  // the cache
     {"R41", "R41", {"cli"}},
-    {"B001", "B002", {}},               // nothing should be able to
+    {"B001", "B002", {}},  // nothing should be able to
 };
 
 std::string all_text(const fs::path& root) {
