@@ -163,7 +163,8 @@ const std::vector<Elsewhere> kElsewhere = {
     {"E720", "E732", {"unit/array"}},  // array files
     {"E740", "E744", {"cli"}},         // the command line
     {"E745", "E745", {"unit/fuse"}},   // schedules
-    {"E807", "E807", {"cli"}},         // compiled code that is wrong
+    {"E807", "E807", {"cli"}},  // compiled code that is wrong
+    {"E901", "E913", {"unit/ptx"}},  // PTX
     {"N902", "N903", {"unit/fuse"}},
     {"N904", "N904", {"unit/place"}},
     {"N905", "N906", {"cli"}},
