@@ -84,6 +84,7 @@ struct Instruction {
   Op op = {};
   Guard guard;
   std::vector<Modifier> modifiers;  // in the order of writing, types left out
+  int32_t leading_modifiers = 0;    // how many of them are written before the types
   std::vector<Type> types;          // in the order of writing: cvt.f32.s32 has two
   // Results first, as written. `d|p` is two operands; pair_results tells so. A call: results, callee, arguments (see
   // call_results), then a prototype or list of targets if any.

@@ -1,6 +1,7 @@
 // Functions and kernels: their heads, launch bounds, and the statements of their bodies. (PTX ISA 9.0, sections 7, 11.2
 // and 11.4)
 #include <algorithm>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "base/text.h"
@@ -99,6 +100,7 @@ bool Parser::function(bool entry, Linkage linkage, int32_t at_line) {
   of_module_.clear();
   scope_.open();
   function_ = &f;
+  now_ = kNone;
   struct Leave {
     Function*& function;
     ~Leave() { function = nullptr; }
@@ -285,9 +287,14 @@ void Parser::finish_function() {
   }
   if (taken.empty()) return;
   for (std::string_view name : of_module_) scope_.unique(name);  // nor may a new name be one of them
+  std::unordered_map<std::string_view, std::string> renamed;
+  for (std::string_view name : taken) renamed[name] = "";
   auto rename = [&](auto& all) {
     for (auto& x : all) {
-      if (taken.contains(x.name)) x.name = scope_.unique(x.name);
+      auto found = renamed.find(x.name);
+      if (found == renamed.end()) continue;
+      if (found->second.empty()) found->second = scope_.unique(x.name);  // a parameter in a register has it twice
+      x.name = found->second;
     }
   };
   rename(f.registers);

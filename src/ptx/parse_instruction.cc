@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "ptx/parser.h"
+#include "ptx/verify.h"
 
 namespace quern::ptx {
 
@@ -67,6 +68,7 @@ bool Parser::words(Instruction& out, Span op) {
       bool more = place >= p.types.size();
       if (more && !p.more_types) return no_word(out.op, word);
       if (!p.types[more ? p.types.size() - 1 : place].allowed[static_cast<size_t>(*type)]) return no_word(out.op, word);
+      if (out.types.empty()) out.leading_modifiers = static_cast<int32_t>(out.modifiers.size());
       out.types.push_back(*type);
       continue;
     }
@@ -83,6 +85,7 @@ bool Parser::words(Instruction& out, Span op) {
     }
     out.modifiers.push_back(*found);
   }
+  if (out.types.empty()) out.leading_modifiers = static_cast<int32_t>(out.modifiers.size());
   if (out.types.size() < p.types.size() && !p.types[out.types.size()].optional) {
     return fail(diagnose(Code::E905, since(op.begin),
                          {{"op", std::string(row(out.op).name)}, {"why", "needs a type"}, {"remedy", ""}}));
@@ -158,6 +161,11 @@ bool Parser::instruction() {
   bool calls = pattern(out.op).forms.front().size() == 1 && pattern(out.op).forms.front()[0].kind == 'c';
   if (!(calls ? call(out) : operands(out))) return false;
   if (!here_.is(';')) return expected("',' or ';'");
+  if (auto fault = check(module_, *function_, out)) {
+    bool whole = fault->operand == kNone;
+    Span at = whole ? since(op.begin) : operand_spans_[fault->operand];
+    return fail(diagnose(out, *fault, at, whole ? describe(*function_, out) : printable(at.text(), 60)));
+  }
   out.location = location();
   function_->instructions.push_back(std::move(out));
   take();

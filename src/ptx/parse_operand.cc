@@ -173,6 +173,14 @@ bool Parser::operand(Operand& out, int depth) {
     out.negated = true;
     return predicate(out.reg) && (out.kind = OperandKind::kRegister, true);
   }
+  if (here_.is('-') && after_.kind == TokenKind::kName && after_.text != "WARP_SZ") {
+    uint32_t begin = take().begin;
+    if (!named_operand(out)) return false;
+    out.negated = true;
+    if (out.kind == OperandKind::kRegister) return true;
+    return fail(diagnose(Code::E910, since(begin),
+                         {{"x", printable(since(begin).text(), 60)}, {"why", "can't be negated"}, {"remedy", ""}}));
+  }
   if (starts_constant()) {
     Constant c;
     if (!constant(c)) return false;

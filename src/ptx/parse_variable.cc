@@ -80,6 +80,9 @@ bool Parser::attributes(Variable& out, bool parameter) {
     }
   }
   if (!typed) return expected("a type");
+  int bits = row(out.type).size();
+  bool storable = bits >= 8 && std::has_single_bit(static_cast<unsigned>(bits)) && out.type != Type::k_pred;
+  if (!storable && out.space != Space::kReg) return expected("a type of 8 bits or more");
   int64_t natural = row(out.type).register_bits() / 8 * out.vector;
   out.align = std::max({out.align, int64_t{1}, natural});
   return true;
@@ -311,6 +314,7 @@ bool Parser::local_variable(Space space) {
 // .reg .v4 .f32 %v, %r<100>;
 bool Parser::registers() {
   Variable v;
+  v.space = Space::kReg;
   Token start = here_;
   if (!attributes(v, false)) return false;
   if (row(v.type).kind == TypeKind::kOpaque || v.vector > 4) {

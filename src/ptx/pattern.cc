@@ -60,11 +60,14 @@ class Reader {
   OperandPattern read_operand(std::string_view text) {
     OperandPattern out;
     std::string_view whole = text;
-    if (text.ends_with('?')) {
+    if (size_t mark = text.find('?'); mark != text.npos) {
       out.optional = true;
-      text.remove_suffix(1);
+      std::string_view with = text.substr(mark + 1);
+      if (!with.empty()) out.with = find_group(with);
+      if (!with.empty() && !out.with) fault("no group: " + std::string(with));
+      text = text.substr(0, mark);
     }
-    if (text.empty() || !std::string_view("dDsSnqpmvialtc").contains(text.front())) {
+    if (text.empty() || !std::string_view("dDsSenqpmvialtc").contains(text.front())) {
       fault("no operand: " + std::string(whole));
       return out;
     }
@@ -117,28 +120,45 @@ class Reader {
     return out;
   }
 
-  void read_modifier(std::string_view word, Pattern& out) {
-    if (take(word, '.')) {
-      auto all = find_modifiers(word);
-      if (all.size() != 1) fault("not one modifier: " + std::string(word));
-      for (Modifier m : all) out.modifiers.set(static_cast<size_t>(m));
-      return;
-    }
-    bool repeated = word.ends_with('*');
-    if (repeated) word.remove_suffix(1);
-    size_t dot = word.find('.');
-    std::string_view one = dot == word.npos ? std::string_view() : word.substr(dot + 1);
-    word = word.substr(0, dot);
-    bool found = false;
-    for (const ModifierRow& m : modifier_rows()) {
-      std::string_view group = name(m.group).substr(1);
+  static std::optional<ModifierGroup> find_group(std::string_view word) {
+    for (size_t g = 0; g < kGroupCount; ++g) {
+      std::string_view group = name(static_cast<ModifierGroup>(g)).substr(1);
       bool same = std::ranges::equal(group, word, {}, [](unsigned char c) { return std::tolower(c); });
-      if (!same || (!one.empty() && m.text != one)) continue;
-      out.modifiers.set(static_cast<size_t>(m.modifier));
-      if (repeated) out.repeated.set(static_cast<size_t>(m.group));
-      found = true;
+      if (same) return static_cast<ModifierGroup>(g);
     }
-    if (!found) fault("no group: " + std::string(word));
+    return std::nullopt;
+  }
+
+  // group, group.text or .text
+  std::bitset<kModifierCount> read_choice(std::string_view word, Pattern& out, bool repeated) {
+    std::bitset<kModifierCount> chosen;
+    size_t dot = std::min(word.find('.'), word.size());
+    std::string_view group = word.substr(0, dot), text = word.substr(std::min(dot + 1, word.size()));
+    auto of = find_group(group);
+    if (!group.empty() && !of) fault("no group: " + std::string(word));
+    for (const ModifierRow& m : modifier_rows()) {
+      if ((of && m.group != *of) || (!text.empty() && m.text != text)) continue;
+      chosen.set(static_cast<size_t>(m.modifier));
+      if (repeated) out.repeated.set(static_cast<size_t>(m.group));
+    }
+    if (chosen.none() || (group.empty() && chosen.count() != 1)) fault("no modifier, or several: " + std::string(word));
+    return chosen;
+  }
+
+  void read_modifier(std::string_view word, Pattern& out) {
+    size_t mark = std::min(word.find('!'), word.size());
+    std::string_view when = word.substr(mark);
+    std::bitset<kModifierCount> chosen;
+    for (std::string_view choice : split(word.substr(0, mark), '|')) {
+      bool repeated = choice.ends_with('*');
+      if (repeated) choice.remove_suffix(1);
+      chosen |= read_choice(choice, out, repeated);
+    }
+    out.modifiers |= chosen;
+    if (when.empty()) return;
+    if (when != "!" && when != "!int" && when != "!real") fault("no condition: " + std::string(when));
+    using When = Needed::When;
+    out.needed.push_back({chosen, when == "!int" ? When::kInteger : when == "!real" ? When::kFloat : When::kAlways});
   }
 
   const OpRow& row_;

@@ -31,10 +31,11 @@ struct OperandPattern {
   char kind = 's';  // the letters of instructions.def
   int place = -1;   // of the written types; -1: `type` if any, else anything
   std::optional<Type> type;
-  bool wide = false;      // w
-  bool relaxed = false;   // ~
-  bool optional = false;  // ?
-  bool pair = false;      // the second of x|y
+  bool wide = false;                  // w
+  bool relaxed = false;               // ~
+  bool optional = false;              // ?
+  std::optional<ModifierGroup> with;  // ?group: there if and only if such a modifier is
+  bool pair = false;                  // the second of x|y
 };
 using Form = std::vector<OperandPattern>;
 
@@ -43,12 +44,21 @@ struct TypePlace {
   bool optional = false;
 };
 
+// Modifiers of which one has to stand: always, or where the first written type is an integer (what part of a product),
+// or a float (how it is rounded).
+struct Needed {
+  enum class When : uint8_t { kAlways, kInteger, kFloat };
+  std::bitset<kModifierCount> one_of;
+  When when = When::kAlways;
+};
+
 struct Pattern {
   std::vector<Form> forms;
   std::vector<TypePlace> types;
   bool more_types = false;  // any number of the last place
   std::bitset<kModifierCount> modifiers;
   std::bitset<kGroupCount> repeated;  // groups of which several may stand
+  std::vector<Needed> needed;
 
   bool takes(Modifier m) const { return modifiers[static_cast<size_t>(m)]; }
 };
