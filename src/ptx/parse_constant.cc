@@ -12,11 +12,26 @@ namespace {
 
 constexpr std::string_view kTooDeep = "parentheses in each other";
 
-// The binary operators, those that bind least first; within a level from left to right.
-constexpr std::string_view kLevels[][4] = {
-    {"||"},       {"&&"},     {"|"},          {"^"}, {"&"}, {"==", "!="}, {"<=", ">=", "<", ">"},
-    {"<<", ">>"}, {"+", "-"}, {"*", "/", "%"}};
-constexpr int kLevelCount = std::size(kLevels);
+// How tightly a binary operator binds; 0: it is none.
+int precedence(const Token& t) {
+  if (t.kind != TokenKind::kSign) return 0;
+  bool two = t.text.size() == 2;
+  switch (t.sign) {
+    case '|': return two ? 1 : 3;
+    case '&': return two ? 2 : 5;
+    case '^': return 4;
+    case '=': return two ? 6 : 0;
+    case '!': return two ? 6 : 0;
+    case '<':
+    case '>': return two && t.text[1] == t.sign ? 8 : 7;
+    case '+':
+    case '-': return 9;
+    case '*':
+    case '/':
+    case '%': return 10;
+    default: return 0;
+  }
+}
 
 template <class T>
 std::optional<bool> compared(std::string_view op, T a, T b) {
@@ -92,7 +107,7 @@ bool Parser::starts_constant() const {
 bool Parser::constant(Constant& out) { return conditional(out, 0); }
 
 bool Parser::conditional(Constant& out, int depth) {
-  if (!binary(out, 0, depth)) return false;
+  if (!binary(out, 1, depth)) return false;
   if (!accept('?')) return true;
   Constant yes, no;
   if (depth >= kDeepest) return too_much(span(here_), kTooDeep, std::to_string(depth + 1), kDeepest);
@@ -101,23 +116,20 @@ bool Parser::conditional(Constant& out, int depth) {
   return true;
 }
 
-bool Parser::binary(Constant& out, int level, int depth) {
-  if (level == kLevelCount) return unary(out, depth);
-  if (!binary(out, level + 1, depth)) return false;
+// Operators that bind at least as `least`; those of one level from left to right.
+bool Parser::binary(Constant& out, int least, int depth) {
+  if (!unary(out, depth)) return false;
   for (;;) {
-    std::string_view op;
-    for (std::string_view candidate : kLevels[level]) {
-      if (!candidate.empty() && here_.sign_is(candidate)) op = candidate;
-    }
-    if (op.empty()) return true;
+    int level = precedence(here_);
+    if (level == 0 || level < least) return true;
     Token at = take();
     Constant right;
     if (!binary(right, level + 1, depth)) return false;
-    auto result =
-        out.real || right.real ? of_reals(op, out.as_double(), right.as_double()) : of_integers(op, out, right);
+    auto result = out.real || right.real ? of_reals(at.text, out.as_double(), right.as_double())
+                                         : of_integers(at.text, out, right);
     if (!result) {
       return fail(diagnose(Code::E903, span(at),
-                           {{"n", "'" + std::string(op) + "'"},
+                           {{"n", "'" + std::string(at.text) + "'"},
                             {"why", out.real || right.real ? "is not for floats" : "divides by zero"}}));
     }
     out = *result;

@@ -100,7 +100,12 @@ bool Parser::section() {
   if (here_.kind != TokenKind::kWord && here_.kind != TokenKind::kName) return expected("the name of a section");
   take();
   if (!here_.is('{')) return expected("'{'");
-  if (!strings) return skip_block();
+  if (!strings) {
+    lexer_.skip_to_brace(here_.begin);
+    here_ = lexer_.next();
+    after_ = lexer_.next();
+    return true;
+  }
   take();
   while (!here_.is('}')) {
     if (here_.kind == TokenKind::kEnd) return expected("'}'");
@@ -118,34 +123,39 @@ bool Parser::section() {
   return expect('}');
 }
 
-// Writes the names of functions into the locations and makes equal ones one.
+// Writes the names of functions into the locations, makes equal ones one, and numbers them as the instructions of the
+// functions, one after another, first have them; where a function was inlined comes before it.
 void Parser::name_inlined() {
-  for (size_t i = 0; i < module_.locations.size(); ++i) {
+  std::vector<Location>& all = module_.locations;
+  for (size_t i = 0; i < all.size(); ++i) {
     auto [label, offset] = location_labels_[i];
     auto found = string_labels_.find(label);
     if (label.empty() || found == string_labels_.end() || offset < 0) continue;
     uint64_t at = static_cast<uint64_t>(found->second) + static_cast<uint64_t>(offset);
-    if (at < strings_.size()) module_.locations[i].function = strings_.c_str() + at;
+    if (at < strings_.size()) all[i].function = strings_.c_str() + at;
   }
-  std::map<std::tuple<int32_t, int32_t, int32_t, int32_t, std::string_view>, int32_t> seen;
+  std::map<std::tuple<int32_t, int32_t, int32_t, int32_t, std::string>, int32_t> seen;
   std::vector<Location> kept;
-  std::vector<int32_t> to(module_.locations.size());
-  std::vector<size_t> first;
-  for (size_t i = 0; i < module_.locations.size(); ++i) {
-    Location& l = module_.locations[i];
-    if (l.inlined_at != kNone) l.inlined_at = to[l.inlined_at];
-    auto [entry, fresh] =
-        seen.try_emplace({l.file, l.line, l.column, l.inlined_at, l.function}, static_cast<int32_t>(first.size()));
-    to[i] = entry->second;
-    if (fresh) first.push_back(i);
-  }
-  for (size_t i : first) kept.push_back(std::move(module_.locations[i]));
-  module_.locations = std::move(kept);
+  std::vector<int32_t> to(all.size(), kNone);
+  std::vector<int32_t> chain;
+  auto number = [&](int32_t location) {
+    for (int32_t at = location; at != kNone && to[at] == kNone; at = all[at].inlined_at) chain.push_back(at);
+    for (; !chain.empty(); chain.pop_back()) {
+      Location l = all[chain.back()];
+      if (l.inlined_at != kNone) l.inlined_at = to[l.inlined_at];
+      auto [entry, fresh] =
+          seen.try_emplace({l.file, l.line, l.column, l.inlined_at, l.function}, static_cast<int32_t>(kept.size()));
+      to[chain.back()] = entry->second;
+      if (fresh) kept.push_back(std::move(l));
+    }
+    return to[location];
+  };
   for (Function& f : module_.functions) {
     for (Instruction& i : f.instructions) {
-      if (i.location != kNone) i.location = to[i.location];
+      if (i.location != kNone) i.location = number(i.location);
     }
   }
+  all = std::move(kept);
 }
 
 }  // namespace quern::ptx

@@ -136,6 +136,10 @@ bool Parser::function(bool entry, Linkage linkage, int32_t at_line) {
     accept(';');
     return true;
   }
+  Function& declared = module_.functions[index];  // the function may call itself
+  declared.entry = entry;
+  declared.returns = f.returns;
+  declared.parameters = f.parameters;
   if (!body()) return false;
   finish_function();
   module_.functions[index] = std::move(f);
@@ -293,7 +297,7 @@ void Parser::finish_function() {
     for (auto& x : all) {
       auto found = renamed.find(x.name);
       if (found == renamed.end()) continue;
-      if (found->second.empty()) found->second = scope_.unique(x.name);  // a parameter in a register has it twice
+      if (found->second.empty()) found->second = scope_.unique(found->first);  // a parameter in a register has it twice
       x.name = found->second;
     }
   };

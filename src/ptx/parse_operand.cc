@@ -27,8 +27,8 @@ int32_t Parser::use_register(const Token& at, Named& named, int component) {
   int32_t& index = named.index[component];
   if (index == kNone) {
     index = static_cast<int32_t>(function_->registers.size());
-    std::string wanted(at.text);
-    if (named.vector > 1) wanted += std::string("_") + "xyzw"[component];
+    std::string_view wanted = at.text;
+    if (named.vector > 1) wanted = kept_names_.emplace_back(std::string(at.text) + "_" + "xyzw"[component]);
     function_->registers.push_back({scope_.unique(wanted), named.type});
   }
   return index;

@@ -125,7 +125,7 @@ class Parser {
   bool starts_constant() const;
   bool constant(Constant& out);
   bool conditional(Constant& out, int depth);
-  bool binary(Constant& out, int level, int depth);
+  bool binary(Constant& out, int least, int depth);
   bool unary(Constant& out, int depth);
   bool primary(Constant& out, int depth);
   bool number(const Token& t, Constant& out);
@@ -159,7 +159,7 @@ class Parser {
   };
   std::vector<Targets> targets_;
   std::vector<std::string_view> of_module_;  // names of the module that it uses
-  std::deque<std::string> kept_names_;       // of variables declared by number
+  std::deque<std::string> kept_names_;       // names that the text does not have as such
   std::vector<Span> operand_spans_;          // of the instruction that is being read
 
   // --- debug ---

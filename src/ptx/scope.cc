@@ -55,15 +55,21 @@ Named* Scope::find(std::string_view name) {
   }
   if (!best) return nullptr;
   if (member < 0) return &best->named;
+  if (member < static_cast<int64_t>(best->low.size())) return &best->low[member];
+  if (member <= 2 * static_cast<int64_t>(best->low.size()) + 64 && best->members.empty()) {
+    best->low.resize(static_cast<size_t>(member) + 1, best->named);
+    return &best->low[member];
+  }
   return &best->members.try_emplace(member, best->named).first->second;
 }
 
 std::string Scope::unique(std::string_view wanted) {
-  std::string out(wanted);
-  if (used_.insert(out).second) return out;
-  for (int64_t& number = renamed_[std::string(wanted)];;) {
-    out = std::string(wanted) + "_" + std::to_string(++number);
-    if (used_.insert(out).second) return out;
+  if (used_.insert(wanted).second) return std::string(wanted);
+  for (int64_t& number = renamed_[wanted];;) {
+    std::string name = std::string(wanted) + "_" + std::to_string(++number);
+    if (used_.contains(name)) continue;
+    used_.insert(made_.emplace_back(name));
+    return name;
   }
 }
 

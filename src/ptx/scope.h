@@ -34,18 +34,19 @@ class Scope {
   // False: this block has the name already. Names are views into the text, which outlives the scope.
   bool declare(std::string_view name, Named named);
   bool declare_range(std::string_view prefix, int64_t count, Named named);  // %r<100>
-  // Stays where it is until the block is closed.
+  // Stays where it is until the next call.
   Named* find(std::string_view name);
-  // A name that nothing else of the function has: `wanted`, or that with a number.
+  // A name that nothing else of the function has: `wanted`, a view into the text, or that with a number.
   std::string unique(std::string_view wanted);
-  bool used(const std::string& name) const { return used_.contains(name); }
+  bool used(std::string_view name) const { return used_.contains(name); }
 
  private:
   struct Entry {
     Named named;
     int64_t depth = 0;
-    int64_t count = 0;  // of a range
-    std::unordered_map<int64_t, Named> members;
+    int64_t count = 0;                           // of a range
+    std::vector<Named> low;                      // members by number, where most of them are used
+    std::unordered_map<int64_t, Named> members;  // the others
     Entry* hidden = nullptr;
   };
   using Map = std::unordered_map<std::string_view, Entry*>;
@@ -59,8 +60,9 @@ class Scope {
   std::deque<Entry> entries_;
   std::vector<Undo> undo_;
   std::vector<size_t> blocks_;  // the length of undo_ where each began
-  std::unordered_set<std::string> used_;
-  std::unordered_map<std::string, int64_t> renamed_;
+  std::unordered_set<std::string_view> used_;
+  std::deque<std::string> made_;  // names of used_ that the text does not have
+  std::unordered_map<std::string_view, int64_t> renamed_;
   bool ends_in_digit_ = false;  // some range's prefix does: %r1<10>
 };
 

@@ -1,5 +1,6 @@
 #include "ptx/token.h"
 
+#include <algorithm>
 #include <array>
 
 #include "base/text.h"
@@ -32,7 +33,6 @@ void Lexer::complain(uint32_t begin, uint32_t end, std::string what) {
   if (errors_.size() < kMostErrors) {
     errors_.push_back(diagnose(Code::E902, {&source_, begin, end}, {{"what", std::move(what)}}));
   } else {
-    full_ = true;
     at_ = static_cast<uint32_t>(text_.size());
   }
 }
@@ -58,6 +58,14 @@ void Lexer::skip_blanks() {
       return;
     }
   }
+}
+
+void Lexer::skip_to_brace(uint32_t from) {
+  for (at_ = from; at_ < text_.size() && text_[at_] != '}';) {
+    if (text_[at_] == '/') skip_blanks();
+    if (at_ < text_.size() && text_[at_] != '}') ++at_;
+  }
+  at_ = std::min<uint32_t>(at_ + 1, static_cast<uint32_t>(text_.size()));
 }
 
 Token Lexer::make(TokenKind kind, uint32_t begin, uint32_t text_begin, uint32_t text_end) {

@@ -28,7 +28,8 @@ class Lexer {
   // `errors` takes what can't be a token (E902); such characters are skipped.
   Lexer(const Source& source, Diagnostics& errors);
   Token next();
-  bool full() const { return full_; }  // too many errors: the rest is not read
+  // Goes on behind the next `}` after `from`, whatever is between, comments apart: DWARF is most of a debug build.
+  void skip_to_brace(uint32_t from);
 
  private:
   void skip_blanks();
@@ -39,7 +40,6 @@ class Lexer {
   std::string_view text_;
   uint32_t at_ = 0;
   Diagnostics& errors_;
-  bool full_ = false;
 };
 
 }  // namespace quern::ptx

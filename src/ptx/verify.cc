@@ -76,13 +76,10 @@ class Checker {
     };
     switch (p.kind) {
       case 'd': return is_result(o);
-      case 'D': return vector_width(i_) == 1 ? is_result(o) : all(is_result);
+      case 'D': return (vector_width(i_) == 1 && is_result(o)) || all(is_result);  // {x} may stand for x
+      case 'S': return (vector_width(i_) == 1 && is_value(o)) || all(is_element);
       case 's': return is_value(o) && (o.kind != OperandKind::kSpecial || p.relaxed);
       case 'e': return is_value(o) || (reg(o) && !is_predicate(o));
-      case 'S':
-        return vector_width(i_) == 1
-                   ? is_value(o)
-                   : all([](const Operand& x) { return is_value(x) || x.kind == OperandKind::kSink; });
       case 'n': return is_value(o) || o.kind == OperandKind::kSymbol;
       case 'q': return o.kind == OperandKind::kSink || (is_predicate(o) && !o.negated);
       case 'p': return is_predicate(o) || o.kind == OperandKind::kInteger || is_predicate_special(o);
