@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "ptx/parser.h"
+#include "ptx/verify.h"
 
 namespace quern::ptx {
 namespace {
@@ -223,6 +224,21 @@ void Parser::resolve_deferred() {
         patch(symbol, resolved);
         index = symbol.index;
       }
+    }
+  }
+  if (errors_.empty()) check_calls();
+}
+
+// Calls of what was declared further on could not be checked where they stood.
+void Parser::check_calls() {
+  for (const Function& f : module_.functions) {
+    for (const Instruction& i : f.instructions) {
+      if (row(i.op).operands != "c") continue;
+      auto fault = check(module_, f, i);
+      if (!fault) continue;
+      std::string_view text = source_.line(i.line);
+      auto begin = static_cast<uint32_t>(text.data() - source_.text().data());
+      fail(diagnose(i, *fault, {&source_, begin, begin + static_cast<uint32_t>(text.size())}, describe(f, i)));
     }
   }
 }

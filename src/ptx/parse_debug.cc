@@ -2,6 +2,7 @@
 // functions. Other DWARF sections are skipped. (PTX ISA 9.0, section 11.5)
 #include <algorithm>
 
+#include "ptx/locations.h"
 #include "ptx/parser.h"
 
 namespace quern::ptx {
@@ -123,39 +124,16 @@ bool Parser::section() {
   return expect('}');
 }
 
-// Writes the names of functions into the locations, makes equal ones one, and numbers them as the instructions of the
-// functions, one after another, first have them; where a function was inlined comes before it.
+// Writes the names of functions into the locations, which may make some of them equal.
 void Parser::name_inlined() {
-  std::vector<Location>& all = module_.locations;
-  for (size_t i = 0; i < all.size(); ++i) {
+  for (size_t i = 0; i < module_.locations.size(); ++i) {
     auto [label, offset] = location_labels_[i];
     auto found = string_labels_.find(label);
     if (label.empty() || found == string_labels_.end() || offset < 0) continue;
     uint64_t at = static_cast<uint64_t>(found->second) + static_cast<uint64_t>(offset);
-    if (at < strings_.size()) all[i].function = strings_.c_str() + at;
+    if (at < strings_.size()) module_.locations[i].function = strings_.c_str() + at;
   }
-  std::map<std::tuple<int32_t, int32_t, int32_t, int32_t, std::string>, int32_t> seen;
-  std::vector<Location> kept;
-  std::vector<int32_t> to(all.size(), kNone);
-  std::vector<int32_t> chain;
-  auto number = [&](int32_t location) {
-    for (int32_t at = location; at != kNone && to[at] == kNone; at = all[at].inlined_at) chain.push_back(at);
-    for (; !chain.empty(); chain.pop_back()) {
-      Location l = all[chain.back()];
-      if (l.inlined_at != kNone) l.inlined_at = to[l.inlined_at];
-      auto [entry, fresh] =
-          seen.try_emplace({l.file, l.line, l.column, l.inlined_at, l.function}, static_cast<int32_t>(kept.size()));
-      to[chain.back()] = entry->second;
-      if (fresh) kept.push_back(std::move(l));
-    }
-    return to[location];
-  };
-  for (Function& f : module_.functions) {
-    for (Instruction& i : f.instructions) {
-      if (i.location != kNone) i.location = number(i.location);
-    }
-  }
-  all = std::move(kept);
+  number_locations(module_);
 }
 
 }  // namespace quern::ptx

@@ -129,9 +129,15 @@ bool Parser::function(bool entry, Linkage linkage, int32_t at_line) {
     return fail(diagnose(Code::E907, span(at), {{"n", printable(at.text)}}));
   }
   if (!f.defined) {
-    if (fresh) {
-      f.registers.clear();
-      module_.functions[index] = std::move(f);
+    if (fresh) {  // what a declaration says beyond its parameters is said again where the function is defined
+      Function& declared = module_.functions[index];
+      declared.entry = entry;
+      declared.noreturn = f.noreturn;
+      declared.linkage = linkage;
+      declared.unified = f.unified;
+      declared.returns = std::move(f.returns);
+      declared.parameters = std::move(f.parameters);
+      declared.line = at_line;
     }
     accept(';');
     return true;

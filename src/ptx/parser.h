@@ -65,6 +65,7 @@ class Parser {
   bool pragma(std::vector<std::string>& into);
   bool alias();
   void resolve_deferred();
+  void check_calls();
   Symbol module_symbol(const Token& at);  // of the module, or to be resolved at its end
 
   // --- debug (parse_debug.cc) ---

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <bit>
+#include <algorithm>
 #include <map>
 #include <tuple>
 #include <unordered_map>
@@ -43,13 +43,19 @@ class Printer {
     out_ += fmt::format("\n.address_size {}\n", m_.address_bits);
     for (const File& f : m_.files) out_ += fmt::format(".file {} \"{}\"\n", f.number, f.path);
     for (const std::string& p : m_.pragmas) out_ += ".pragma \"" + p + "\";\n";
+    bool declared = needs_declarations();
+    if (declared) {
+      for (const Function& f : m_.functions) function(f, false);
+    }
     if (!m_.variables.empty()) out_ += '\n';
     for (const Variable& v : m_.variables) {
       out_ += linkage_text(v.linkage);
       variable(v, nullptr);
       out_ += ";\n";
     }
-    for (const Function& f : m_.functions) function(f);
+    for (const Function& f : m_.functions) {
+      if (f.defined || !declared) function(f, f.defined);
+    }
     for (const Function& f : m_.functions) {
       if (!f.alias_of.empty()) out_ += fmt::format(".alias {}, {};\n", f.name, f.alias_of);
     }
@@ -119,8 +125,7 @@ class Printer {
     }
     std::string name = symbol_name(m_, f, r.symbol);
     out_ += r.generic ? "generic(" + name + ")" : name;
-    if (r.addend > 0) out_ += '+';
-    if (r.addend != 0) out_ += std::to_string(r.addend);
+    if (r.addend != 0) out_ += "+" + std::to_string(r.addend);
     if (masked) out_ += ')';
   }
 
@@ -141,7 +146,29 @@ class Printer {
     if (n) out_ += fmt::format("\n.{} {}", directive, n);
   }
 
-  void function(const Function& f) {
+  // Whether something refers to a function that comes after it: then all are declared first, in their order.
+  bool needs_declarations() const {
+    auto to_function = [](const Relocation& r) { return r.symbol.kind == SymbolKind::kFunction; };
+    for (const Variable& v : m_.variables) {
+      if (std::ranges::any_of(v.relocations, to_function)) return true;
+    }
+    for (size_t k = 0; k < m_.functions.size(); ++k) {
+      const Function& f = m_.functions[k];
+      auto later = [&](const Operand& o) {
+        return o.symbol.kind == SymbolKind::kFunction && o.symbol.index > static_cast<int32_t>(k);
+      };
+      for (const Instruction& i : f.instructions) {
+        if (std::ranges::any_of(i.operands, later)) return true;
+      }
+      for (const Variable& v : f.variables) {
+        if (std::ranges::any_of(v.relocations, to_function)) return true;
+      }
+      if (!f.target_lists.empty()) return true;
+    }
+    return false;
+  }
+
+  void function(const Function& f, bool with_body) {
     out_ += '\n';
     out_ += linkage_text(f.linkage);
     out_ += f.entry ? ".entry " : ".func ";
@@ -153,6 +180,10 @@ class Printer {
     out_ += f.name;
     parameters(f.parameters);
     if (f.noreturn) out_ += "\n.noreturn";
+    if (!with_body) {
+      out_ += ";\n";
+      return;
+    }
     three("maxntid", f.max_threads);
     three("reqntid", f.required_threads);
     number("minnctapersm", f.min_blocks);
@@ -161,10 +192,6 @@ class Printer {
     if (f.explicit_cluster) out_ += "\n.explicitcluster";
     number("maxclusterrank", f.max_cluster_rank);
     if (f.blocks_are_clusters) out_ += "\n.blocksareclusters";
-    if (!f.defined) {
-      out_ += ";\n";
-      return;
-    }
     out_ += "\n{\n";
     body(f);
     out_ += "}\n";

@@ -22,8 +22,7 @@ std::string float_text(uint64_t bits, bool single) {
 }
 
 void InstructionPrinter::print_offset(int64_t value, std::string& out) const {
-  if (value > 0) out += '+';
-  if (value != 0) out += std::to_string(value);
+  if (value != 0) out += "+" + std::to_string(value);  // "+-4" for a negative one, as ptxas has it
 }
 
 void InstructionPrinter::print(const Operand& o, std::string& out) const {
