@@ -142,7 +142,7 @@ bool Parser::target() {
       module_.target_options.emplace_back(option.text);
     }
   } while (accept(','));
-  return true;
+  return !module_.target.empty() || expected("a target, as sm_80");
 }
 
 // What every module begins with; without it the rest is no PTX.

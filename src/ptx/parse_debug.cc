@@ -1,6 +1,5 @@
 // Where instructions come from: `.file`, `.loc`, and the strings of `.debug_str`, which hold the names of inlined
 // functions. Other DWARF sections are skipped. (PTX ISA 9.0, section 11.5)
-#include <algorithm>
 
 #include "ptx/locations.h"
 #include "ptx/parser.h"
@@ -20,10 +19,7 @@ bool Parser::file() {
   while (accept(',')) {
     if (!integer("a number", INT64_MIN, INT64_MAX, ignored)) return false;
   }
-  auto same = [&](const File& f) { return f.number == out.number; };
-  if (module_.files.empty() || module_.files.back().number < out.number || std::ranges::none_of(module_.files, same)) {
-    module_.files.push_back(std::move(out));
-  }
+  if (file_numbers_.insert(out.number).second) module_.files.push_back(std::move(out));
   return true;
 }
 

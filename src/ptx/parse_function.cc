@@ -296,7 +296,9 @@ void Parser::finish_function() {
     if (scope_.used(std::string(name))) taken.insert(name);
   }
   if (taken.empty()) return;
-  for (std::string_view name : of_module_) scope_.unique(name);  // nor may a new name be one of them
+  for (std::string_view name : of_module_) {  // nor may a new name be one of them
+    if (!scope_.used(name)) scope_.unique(name);
+  }
   std::unordered_map<std::string_view, std::string> renamed;
   for (std::string_view name : taken) renamed[name] = "";
   auto rename = [&](auto& all) {

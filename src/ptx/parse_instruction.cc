@@ -97,6 +97,7 @@ bool Parser::words(Instruction& out, Span op) {
 bool Parser::operands(Instruction& out) {
   const Form& form = pattern(out.op).forms.front();
   if (here_.is(';')) return true;
+  if (here_.is('}')) return expected("';'");
   do {
     size_t at = out.operands.size();
     uint32_t begin = here_.begin;

@@ -9,6 +9,7 @@
 #include <string>
 #include <tuple>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "ptx/module.h"
 #include "ptx/pattern.h"
@@ -164,6 +165,7 @@ class Parser {
   std::vector<Span> operand_spans_;          // of the instruction that is being read
 
   // --- debug ---
+  std::unordered_set<int32_t> file_numbers_;
   struct RawLocation {
     int32_t file = 0, line = 0, column = 0;
     bool inlined = false;

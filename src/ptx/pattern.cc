@@ -103,6 +103,11 @@ class Reader {
       if (word.empty()) continue;
       if (word == "any") {
         out.allowed.set();
+      } else if (word == "number") {
+        for (const TypeRow& t : type_rows()) {
+          bool number = t.kind == TypeKind::kUnsigned || t.kind == TypeKind::kSigned || t.kind == TypeKind::kFloat;
+          if (number) out.allowed.set(static_cast<size_t>(t.type));
+        }
       } else if (word == "int") {
         allow({"u16", "u32", "u64", "s16", "s32", "s64"});
       } else if (word == "bits") {

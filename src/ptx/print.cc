@@ -118,7 +118,7 @@ class Printer {
   }
 
   void relocation(const Relocation& r, int size, const Function* f) {
-    bool masked = r.bytes != size || r.shift != 0;
+    bool masked = r.bytes != size || r.shift != 0 || size < 4;
     if (masked) {
       uint64_t low = r.bytes >= 8 ? ~uint64_t{0} : (uint64_t{1} << (8 * r.bytes)) - 1;
       out_ += fmt::format("0x{:X}(", low << r.shift);

@@ -106,7 +106,8 @@ class ModuleChecker {
       return wrong(where, "refers to what is not there");
     }
     if (auto fault = ptx::check(m_, f, i)) {
-      out_.push_back(diagnose(i, *fault, {}, where + ": " + print(m_, f, i)));
+      std::string which = fault->operand == kNone ? "" : "operand " + std::to_string(fault->operand + 1) + " of ";
+      out_.push_back(diagnose(i, *fault, {}, where + ": " + which + print(m_, f, i)));
     }
   }
 
