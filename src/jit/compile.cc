@@ -8,6 +8,7 @@
 #include <llvm/IR/Module.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/MC/TargetRegistry.h>
+#include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/SourceMgr.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
@@ -39,15 +40,34 @@ const llvm::Target* x86(std::string& error) {
   return llvm::TargetRegistry::lookupTarget(llvm::Triple(kTriple), error);
 }
 
-Result<std::string> generated(std::string_view text, const CpuTarget& target, llvm::CodeGenFileType type) {
+// Empty, or what is wrong with the pipeline's text.
+std::string optimised(llvm::Module& module, llvm::TargetMachine& machine, const std::string& passes) {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager components;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder builder(&machine);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(components);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, components, modules);
+  llvm::ModulePassManager pipeline;
+  if (auto error = builder.parsePassPipeline(pipeline, passes)) return llvm::toString(std::move(error));
+  pipeline.run(module, modules);
+  return {};
+}
+
+Result<std::string> generated(std::string_view text, const CpuTarget& target, const Optimise& how,
+                              llvm::CodeGenFileType type) {
   std::string error;
   const llvm::Target* isa = x86(error);
   if (!isa) return bug(error);
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Standard;  // fma only where the text says so
-  std::unique_ptr<llvm::TargetMachine> machine(
-      isa->createTargetMachine(llvm::Triple(kTriple), target.cpu, target.features, options, llvm::Reloc::PIC_,
-                               llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));
+  std::unique_ptr<llvm::TargetMachine> machine(isa->createTargetMachine(
+      llvm::Triple(kTriple), target.cpu, target.features, options, llvm::Reloc::PIC_, llvm::CodeModel::Small,
+      how.quick ? llvm::CodeGenOptLevel::Less : llvm::CodeGenOptLevel::Default));
   if (!machine) return bug("no such processor: " + target.cpu);
 
   llvm::LLVMContext context;
@@ -74,6 +94,10 @@ Result<std::string> generated(std::string_view text, const CpuTarget& target, ll
   llvm::raw_string_ostream why(error);
   if (llvm::verifyModule(*module, &why)) return bug(error);
 
+  if (!how.passes.empty()) {
+    if (std::string wrong = optimised(*module, *machine, how.passes); !wrong.empty()) return bug(wrong);
+  }
+
   llvm::SmallString<0> bytes;
   llvm::raw_svector_ostream out(bytes);
   llvm::legacy::PassManager passes;
@@ -85,12 +109,12 @@ Result<std::string> generated(std::string_view text, const CpuTarget& target, ll
 
 }  // namespace
 
-Result<std::string> compile(std::string_view text, const CpuTarget& target) {
-  return generated(text, target, llvm::CodeGenFileType::ObjectFile);
+Result<std::string> compile(std::string_view text, const CpuTarget& target, const Optimise& how) {
+  return generated(text, target, how, llvm::CodeGenFileType::ObjectFile);
 }
 
-Result<std::string> assembly(std::string_view text, const CpuTarget& target) {
-  return generated(text, target, llvm::CodeGenFileType::AssemblyFile);
+Result<std::string> assembly(std::string_view text, const CpuTarget& target, const Optimise& how) {
+  return generated(text, target, how, llvm::CodeGenFileType::AssemblyFile);
 }
 
 std::string_view llvm_version() { return LLVM_VERSION_STRING; }

@@ -15,9 +15,16 @@
 
 namespace quern::jit {
 
+// How much LLVM does with the text. Code that target/ emits needs no optimiser; what vgpu/ emits keeps registers in
+// slots of the frame and counts on one.
+struct Optimise {
+  std::string passes;  // LLVM's textual pipeline; empty: none
+  bool quick = false;  // code generation at level "Less" instead of "Default"
+};
+
 // The bytes of an object file. B001 if the text is not valid IR or the code needs a symbol that no machine has.
-Result<std::string> compile(std::string_view text, const CpuTarget& target);
-Result<std::string> assembly(std::string_view text, const CpuTarget& target);
+Result<std::string> compile(std::string_view text, const CpuTarget& target, const Optimise& how = {});
+Result<std::string> assembly(std::string_view text, const CpuTarget& target, const Optimise& how = {});
 
 // Machine code in this process; its memory is freed with the last owner.
 class MachineCode {

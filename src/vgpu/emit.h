@@ -1,0 +1,271 @@
+// PTX to LLVM's text: one function, one warp. The state that all families of instructions share, and the verbs they are
+// written with. Each family has a file, emit_<family>.cc.
+//
+// A register lives in a slot of the frame (LLVM makes SSA of it): one number where its shape is uniform, else a vector
+// of 32 lanes, or the parts that its shape names. Instructions read operands as values of a type and write results;
+// both hide the shape. Lanes that don't run keep what they had only where somebody still needs it (Shapes::blend).
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "ptx/module.h"
+#include "vgpu/abi.h"
+#include "vgpu/flow.h"
+#include "vgpu/ir.h"
+#include "vgpu/launch.h"
+#include "vgpu/memory.h"
+#include "vgpu/shape.h"
+
+namespace quern::vgpu {
+
+struct Target {
+  AddressSpace space;
+  Checks checks;
+  BlockClass block;
+  bool lane_masks = false;  // masks as vectors of 32-bit lanes: faster where the machine has no mask registers (AVX2)
+  bool avx512 = false;
+  bool f16c = true;
+  bool count = false;         // executions of each block
+  int threads_per_block = 0;  // 0: any
+};
+
+// Where variables of a function lie.
+struct Frame {
+  std::vector<int64_t> offset;  // of Function::variables: in shared or local memory, or in the parameters of calls
+  std::vector<int64_t> shared_offset;  // of Module::variables that are .shared; -1: not used
+  int64_t shared_bytes = 0;            // static
+  int64_t local_bytes = 0;             // a thread: the distance of lanes
+};
+Frame lay_out(const ptx::Module& module, const ptx::Function& function);
+
+// An address as its lanes have it, all 64 bits, of real memory.
+struct Address {
+  Shape::Kind kind = Shape::kUniform;  // kUniform, kPattern, kWide, kIndexed or kVarying
+  Value base;                          // i64; of kPattern: lane l is at base + lanes[l]
+  Lanes lanes{};                       // bytes
+  Value index;                         // kWide: i32, kIndexed: <32 x i32>
+  bool sign = false;
+  int64_t scale = 1;
+  Value all;            // kVarying: <32 x i64>
+  int align = 0;        // base of kUniform and kPattern is a multiple of 1 << align
+  bool shared = false;  // in the block's own memory: no test of the range is needed, nobody else writes it
+  bool safe = false;    // known to be inside (parameters)
+};
+
+// Which lanes an instruction acts on.
+struct Mask {
+  bool full = false;
+  Value lanes;  // <32 x i1>
+};
+
+// What a check looked at, for the report: accesses of instructions, each at an offset from the addresses of the lanes,
+// which are base + lanes[l], or listed in Warp::address.
+struct CheckRecord {
+  struct Member {
+    int32_t instruction = 0;
+    int64_t offset = 0;
+    int32_t bytes = 0;
+    bool write = false;
+  };
+  std::vector<Member> members;
+  Lanes lanes{};
+  bool listed = false;
+};
+
+class Emit {
+ public:
+  Emit(const ptx::Module& module, const ptx::Function& function, const Target& target);
+  // The whole module's text. `loop`: the function runs blocks begin … end - 1 (BlocksCode, no waiting) instead of one
+  // warp.
+  Result<std::string> text(bool loop);
+  const Frame& frame() const { return frame_; }
+  const Flow& flow() const { return flow_; }
+  const std::vector<CheckRecord>& records() const { return records_; }
+  // Whether a warp may wait for others, so that each needs a stack of its own.
+  static bool waits(const ptx::Function& function);
+
+  // --- verbs for families ---
+  Ir ir;
+  const ptx::Module& module;
+  const ptx::Function& function;
+  const Target& target;
+  const ptx::Instruction* in = nullptr;  // the current one
+
+  static std::string llvm_type(ptx::Type type);             // of arithmetic: f32 float, u8 i8, f16 half, f16x2 i32
+  static std::string storage_type(ptx::Type type);          // of a register: f16 i16
+  Value read(const ptx::Operand& operand, ptx::Type type);  // arithmetic type
+  Value read_bits(const ptx::Operand& operand, int bits);   // as an integer
+  Value read(size_t operand) { return read(in->operands[operand], in->type()); }
+  Value read_register(int32_t reg);                      // storage type; a vector unless uniform
+  Value predicate(const ptx::Operand& operand);          // i1, negation applied
+  void write(const ptx::Operand& operand, Value value);  // any type of the register's size, or narrower
+  void write(size_t operand, const Value& value) { write(in->operands[operand], value); }
+  // Sign- or zero-extends what is narrower than the register.
+  void write_extended(const ptx::Operand& operand, Value value, bool sign);
+  Shape shape(const ptx::Operand& operand) const;
+  std::optional<int64_t> constant(const ptx::Operand& operand) const;
+
+  Mask mask();                         // of the current instruction: the block's lanes and the guard
+  Value mask_lanes(const Mask& mask);  // <32 x i1>
+  Value mask_bits(const Mask& mask);   // i32
+  Value warp_field(size_t offset, const std::string& type);  // of Warp
+  std::string warp_pointer(size_t offset);
+  // Calls the runtime; leaves the warp unless it returns zero.
+  void service(Service what, const Value& lanes, const std::string& data = "null");
+  void leave(Service what, const Value& lanes);  // never comes back: ends the IR block
+  // One pass for each lane that is set; `body` gets the lane's number (i32). Values that leave the loop go through
+  // slots.
+  void each_lane(const Mask& mask, const std::function<void(const Value& lane)>& body);
+  // A vector (or number) in memory, to be read lane by lane: its slot; and one lane of it.
+  std::string spill(const Value& vector);
+  Value spilled(const std::string& slot, const Value& like, const Value& lane);
+  // An instruction that this file can't do: an error that names it.
+  void unsupported(std::string why = {});
+  // A slow C++ function, once a lane: see slow.h. Arguments are integers of at most 64 bits.
+  Value address_vector(const Address& address);  // <32 x i64>
+  Address address(const ptx::Operand& operand, ptx::Space space);
+  // Makes sure that `bytes` at the address may be read (or written) in all lanes of the mask; else the warp ends.
+  // Not called where checks are off, but isolation is kept: see emit_check.cc.
+  void check(const Address& address, int64_t bytes, bool write, const Mask& mask);
+  void mark_written(const Address& address, int64_t bytes, const Mask& mask);
+  std::vector<Value> load_elements(const Address& a, int bits, int count, const Mask& m);    // checked
+  void store_elements(const Address& a, const std::vector<Value>& elements, const Mask& m);  // checked, and marked
+
+  // --- families ---
+  void arithmetic();
+  void multiply_add();
+  void carry();
+  void special_function();
+  void compare();
+  void logic();
+  void shift();
+  void convert();
+  void move();
+  void load();
+  void store();
+  void atomic();
+  void barrier();
+  void fence();
+  void warp();
+  void matrix();
+  void async_copy();
+  void texture();
+  void video();
+  void system();
+  void call();
+
+  // --- parts of families ---
+  void float_arithmetic();
+  void float_multiply_add();
+  void convert_narrow();  // to and from reals of 16 bits and fewer
+  void shuffle();
+  Value atomic_result(const Value& old, const Value& b, const Value& c);
+  Value atomic_in_memory(const std::string& pointer, const Value& b, const Value& c);
+  void atomic_packed();    // pairs, vectors and 16-bit reals
+  void half_arithmetic();  // f16, bf16 and their pairs: arithmetic, multiply_add, compare and special_function
+  void packed_integer();
+  struct Carried {
+    Value value, carry;
+  };
+  bool writes_carry() const;
+  Carried sum_with_carry(const Value& a, const Value& b, const Value& carry);
+  Carried difference_with_borrow(const Value& a, const Value& b, const Value& borrow);
+  void set_carry(const Carried& c);
+  Value product(const Value& a, const Value& b, bool sign, int bits);
+  Value lop3(const Value& a, const Value& b, const Value& c, unsigned table);
+  Value shifted(std::string_view how, const Value& v, const Value& by);
+  void find_nth_set();
+  void permute();
+  Value comparison(ptx::Modifier how, ptx::Type type, const Value& a, const Value& b);
+  // Reals that LLVM's default rounding does not give: a C++ function once a lane, with the processor's rounding set.
+  void directed();
+
+  // Values of one float operand with .ftz applied, and of a result with .ftz and .sat.
+  Value float_operand(size_t operand);
+  Value float_result(Value value);
+  Value flushed(const Value& value);
+
+ private:
+  // --- addresses and checks ---
+  Address straight(const Address& a, Value& is);
+  void fault(const Address& a, const std::vector<CheckRecord::Member>& members, const Mask& m, const std::string& from);
+  void fault_exit();
+  // Accesses of the block that are at constant distances are checked together, at the first of them.
+  bool check_group(const Address& a, int64_t bytes, bool write, const Mask& m,
+                   std::vector<CheckRecord::Member>& members);
+  void check_words(const Address& a, const std::vector<CheckRecord::Member>& members, bool write,
+                   const std::string& bad);
+  std::vector<Value> bent_elements(const Address& a, int bits, int count, const Mask& m);
+  void store_bent(const Address& a, const std::vector<Value>& elements, const Mask& m);
+  Value bent_address(const Address& a, const Value& lane);
+  std::string shadow_pointer(const Value& address);
+  Value in_range(const Value& address, int64_t slack);
+  int64_t needed(int64_t bytes, bool write) const;
+  Value either_nibble(const Value& shadow, bool write);
+  void require_lanes(Value bits, const Mask& m, const std::string& bad);
+  void require(const Value& ok, const std::string& bad);
+  Value spread(const std::string& pointer, const std::string& type, const std::vector<int>& which, int count);
+  Value gather(const std::string& type, const Value& pointers, const Mask& m, int64_t align);
+  Value pointers(const Value& addresses);
+  void check_uniform(const Address& a, int64_t bytes, bool write, const std::string& bad);
+  void check_pattern(const Address& a, int64_t bytes, bool write, const Mask& m, const std::string& bad);
+  void check_indexed(const Address& a, int64_t bytes, bool write, const Mask& m, const std::string& bad);
+  void check_lanes(const Value& all, int64_t bytes, bool write, const Mask& m, const std::string& bad);
+  void check_shadow(Value shadow, int64_t bytes, bool write, const Mask& m, const Value& byte, const std::string& bad);
+  std::vector<Value> gather_elements(const Address& a, int bits, int count, const Mask& m);
+  std::vector<Value> either(const Value& first, const std::string& type, int count,
+                            const std::function<std::vector<Value>()>& likely,
+                            const std::function<std::vector<Value>()>& other);
+  Value interleaved(const std::vector<Value>& v);
+  void store_lanes(const Address& a, const std::vector<Value>& v, const Mask& m);
+
+  void slots();
+  void prologue(bool loop);
+  void control(int32_t block);
+  void instruction(int32_t index);
+  bool affine();
+  Shape wide_source() const;
+  Value special(ptx::Special special);
+  Value thread_index(int which);
+  void go(const std::vector<int32_t>& candidates);  // to the first that has lanes; the last is sure to have some
+  void chains();
+  void arrive(int32_t block, const Value& lanes);  // lanes wait at its head
+  void follow(int32_t from, int32_t to);           // all lanes go there
+  void turn(int32_t from, int32_t to);             // what is due on the way back of a loop
+  void around(int32_t from, int32_t to, const std::vector<int32_t>& all);
+  void park(int32_t block);
+  std::vector<int32_t> with(int32_t block, std::vector<int32_t> more) const;  // waiting lanes' blocks and these, sorted
+  std::string head(int32_t block) const;
+  Value waiting(int32_t block);
+  Value block_lanes();
+  bool masked(int32_t block) const;
+
+  Flow flow_;
+  Shapes shapes_;
+  Frame frame_;
+  bool loop_ = false;
+  bool guard_is_uniform_ = false;
+  Value guard_;  // of the current instruction, if any; i1 or <32 x i1>
+  int32_t block_ = 0;
+  int32_t index_ = 0;  // of the current instruction
+  std::optional<Value> block_mask_;
+  Value thread_lanes_;  // that exist, where a warp may have fewer than 32 threads
+  std::set<std::string> chains_;
+  std::vector<std::pair<std::string, std::vector<int32_t>>> chain_queue_;
+  struct FaultEdge {
+    std::string from;
+    int record;
+    std::string base, lanes;
+  };
+  std::vector<FaultEdge> faults_;
+  std::vector<CheckRecord> records_;
+  std::vector<bool> grouped_;  // instructions whose access an earlier one's check has covered
+  Diagnostics problems_;
+};
+
+}  // namespace quern::vgpu
