@@ -163,11 +163,13 @@ const std::vector<Elsewhere> kElsewhere = {
     {"E720", "E732", {"unit/array"}},  // array files
     {"E740", "E744", {"cli"}},         // the command line
     {"E745", "E745", {"unit/fuse"}},   // schedules
-    {"E807", "E807", {"cli"}},  // compiled code that is wrong
-    {"E901", "E913", {"unit/ptx"}},  // PTX
+    {"E807", "E807", {"cli"}},         // compiled code that is wrong
+    {"E901", "E913", {"unit/ptx"}},
+    {"E950", "E962", {"unit/vgpu"}},  // PTX
     {"N902", "N903", {"unit/fuse"}},
     {"N904", "N904", {"unit/place"}},
     {"N905", "N906", {"cli"}},
+    {"N920", "N920", {"unit/vgpu"}},
     {"N907", "N907", {"unit/fuse"}},
     {"N908", "N908", {"cli"}},
     {"R4", "R4", {"unit/fuse"}},

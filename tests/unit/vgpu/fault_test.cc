@@ -297,6 +297,58 @@ TEST(Fault, LaunchesPastTheLimits) {
   refused(Code::E960);
   launch.shared_bytes = 0, launch.arguments.pop_back();
   refused(Code::E961);
+  auto ran = run(d.program(), "copi", launch, d.settings);
+  ASSERT_FALSE(ran);
+  EXPECT_EQ(ran.error()[0].code, Code::E962);
+}
+
+// An instruction that can't be executed is an error of the launch, not of the module that has it somewhere.
+TEST(Fault, InstructionsWithoutCode) {
+  Device d(
+      Device::Text{".version 8.0\n.target sm_90a\n.address_size 64\n"
+                   ".visible .entry a() { ret; }\n"
+                   ".visible .entry b() { wgmma.fence.sync.aligned; ret; }\n"
+                   ".func f() { call f; ret; }\n"
+                   ".visible .entry c() { call f; ret; }\n"});
+  EXPECT_FALSE(d.run("a", {1, 1, 1}, {32, 1, 1}, {}));
+  for (const char* kernel : {"b", "c"}) {
+    Launch launch;
+    launch.block = {32, 1, 1};
+    auto ran = run(d.program(), kernel, launch, d.settings);
+    ASSERT_FALSE(ran) << kernel;
+    EXPECT_EQ(ran.error()[0].code, Code::N920);
+  }
+}
+
+// Calls are put in place: values go in and out through parameters of every size, lanes part and meet in the callee.
+TEST(Fault, Calls) {
+  Device d(
+      Device::Text{".version 8.0\n.target sm_80\n.address_size 64\n"
+                   ".func (.param .b32 r) pick(.param .b32 x, .param .align 8 .b8 pair[8]) {\n"
+                   "  .reg .b32 %r<5>; .reg .pred %p;\n"
+                   "  ld.param.b32 %r1, [x]; ld.param.v2.b32 {%r2, %r3}, [pair];\n"
+                   "  setp.lt.u32 %p, %r1, 10;\n"
+                   "  @%p bra less;\n"
+                   "  st.param.b32 [r], %r3; ret;\n"
+                   "less: mul.lo.u32 %r4, %r2, 2; st.param.b32 [r], %r4; ret;\n}\n"
+                   ".func (.param .b32 r) twice(.param .b32 x) {\n"
+                   "  .reg .b32 %r<3>;\n"
+                   "  ld.param.b32 %r1, [x];\n"
+                   "  { .param .b32 a; .param .align 8 .b8 b[8]; .param .b32 c;\n"
+                   "    st.param.b32 [a], %r1; st.param.b32 [b], %r1; st.param.b32 [b+4], 7;\n"
+                   "    call (c), pick, (a, b); ld.param.b32 %r2, [c]; }\n"
+                   "  add.u32 %r2, %r2, 1000; st.param.b32 [r], %r2; ret;\n}\n"
+                   ".visible .entry k(.param .u64 y) {\n"
+                   "  .reg .b32 %r<4>; .reg .b64 %d<4>; .reg .pred %p;\n"
+                   "  ld.param.u64 %d1, [y]; mov.u32 %r1, %tid.x; mov.u32 %r2, 5;\n"
+                   "  setp.ne.u32 %p, %r1, 3;\n"
+                   "  { .param .b32 a; .param .b32 c; st.param.b32 [a], %r1;\n"
+                   "    @%p call (c), twice, (a); @%p ld.param.b32 %r2, [c]; }\n"
+                   "  mul.wide.u32 %d2, %r1, 4; add.u64 %d3, %d1, %d2; st.global.u32 [%d3], %r2; ret;\n}\n"});
+  uint64_t y = d.allocate(64 * 4);
+  EXPECT_FALSE(d.run("k", {1, 1, 1}, {64, 1, 1}, Device::pack(y)));
+  auto out = d.read<uint32_t>(y, 64);
+  for (uint32_t i = 0; i < 64; ++i) EXPECT_EQ(out[i], i == 3 ? 5u : 1000 + (i < 10 ? 2 * i : 7)) << i;
 }
 
 }  // namespace

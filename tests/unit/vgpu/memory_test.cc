@@ -1,7 +1,10 @@
+// Device memory: addresses, releases, and the shadow against plain flags.
 #include "vgpu/memory.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include <cstdlib>
 #include <map>
 #include <random>
 
@@ -43,7 +46,9 @@ TEST(Memory, ReleaseIsOnceAndRemembered) {
 
 TEST(Memory, OutOfMemoryIsAnError) {
   auto m = memory();
-  EXPECT_FALSE(m->allocate(int64_t{1} << 62, 256, Holds::kGlobal));
+  auto none = m->allocate(int64_t{1} << 62, 256, Holds::kGlobal);
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error()[0].code, Code::E951);
   EXPECT_FALSE(m->allocate(-1, 256, Holds::kGlobal));
   EXPECT_TRUE(m->allocate(16, 256, Holds::kGlobal));
 }
@@ -81,6 +86,17 @@ TEST(Memory, ShadowIsExactToTheByte) {
     while (first < kBytes && has_b[static_cast<size_t>(first)]) ++first;
     ASSERT_EQ(m->first_unwritten(b, kBytes), b + static_cast<uint64_t>(first)) << round;
   }
+}
+
+// A limit on virtual memory, as `ulimit -v` sets it.
+TEST(Memory, NoAddressesAreAnError) {
+  auto limited = [] {
+    rlimit limit = {rlim_t{4} << 30, rlim_t{4} << 30};
+    setrlimit(RLIMIT_AS, &limit);
+    auto m = Memory::create();
+    std::_Exit(!m && m.error()[0].code == Code::E950 ? 0 : 1);
+  };
+  EXPECT_EXIT(limited(), testing::ExitedWithCode(0), "");
 }
 
 TEST(Memory, TwoAtATime) {
