@@ -1,0 +1,16 @@
+// The algorithms of kernels.cu as plain C++ for one core, compiled with -O3 -march=native: what the virtual GPU's time
+// is held against.
+#pragma once
+
+#include <cstdint>
+
+namespace quern::bench {
+
+void plain_saxpy(float a, const float* x, float* y, int n);
+void plain_matmul(const float* a, const float* b, float* c, int n);  // c is zero
+void plain_reduce(const float* x, float* y, int n);                  // sums of 512
+void plain_histogram(const uint8_t* x, uint32_t* h, int n);          // h is zero
+void plain_collatz(const uint32_t* x, uint32_t* y, int n);
+void plain_mandelbrot(uint32_t* y, int width, int height, int most);
+
+}  // namespace quern::bench
