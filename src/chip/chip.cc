@@ -28,8 +28,10 @@ const std::vector<Chip>& chips() {
 }
 
 const Chip* find(std::string_view name) {
-  for (const Chip& c : chips()) {
-    if (c.name == name) return &c;
+  for (const std::vector<Chip>* table : {&chips(), &gpus()}) {
+    for (const Chip& c : *table) {
+      if (c.name == name) return &c;
+    }
   }
   return nullptr;
 }

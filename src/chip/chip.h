@@ -9,7 +9,7 @@
 
 namespace quern::chip {
 
-enum class Kind : uint8_t { kCpu };
+enum class Kind : uint8_t { kCpu, kGpu };
 
 struct Figure {
   double value = 0;
@@ -18,11 +18,24 @@ struct Figure {
   bool known() const { return value > 0; }
 };
 
+// What only GPUs have. Sizes in bytes.
+struct Gpu {
+  Figure compute_capability;  // 90: 9.0
+  Figure registers;           // 32-bit ones of a multiprocessor
+  Figure threads;             // that a multiprocessor holds at most
+  Figure blocks;              // likewise
+  Figure shared_bytes;        // of a multiprocessor
+  Figure shared_block_bytes;  // of a block that asks for more than 48 KiB
+  Figure memory_bytes;
+  Figure memory_clock;  // Hz, as the driver tells it
+  Figure memory_bits;   // width of the bus
+};
+
 struct Chip {
   std::string name;  // as messages and --on say it
   Kind kind = Kind::kCpu;
   std::string model;          // as its maker calls it; empty: a class of machines
-  Figure units;               // cores that this process may use
+  Figure units;               // cores that this process may use; multiprocessors of a GPU
   Figure vector_bytes;        // of one register
   Figure registers;           // vector registers of a core
   Figure line_bytes;          // of the caches
@@ -32,9 +45,11 @@ struct Chip {
   Figure fma_per_cycle;       // vector multiply-adds a core
   Figure flops;               // f32 operations a second, all units, as can be reached
   Figure bandwidth;           // bytes a second from far memory, all units, as can be reached
+  Gpu gpu;                    // of kGpu
 };
 
-const std::vector<Chip>& chips();
-const Chip* find(std::string_view name);  // null if there is no such row
+const std::vector<Chip>& chips();  // processors
+const std::vector<Chip>& gpus();
+const Chip* find(std::string_view name);  // of both; null if there is no such row
 
 }  // namespace quern::chip

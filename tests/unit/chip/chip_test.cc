@@ -19,6 +19,22 @@ TEST(Chip, EveryNumberHasASource) {
   EXPECT_EQ(find("x86-65"), nullptr);
 }
 
+TEST(Chip, EveryNumberOfAGpuHasASource) {
+  EXPECT_GE(gpus().size(), 8u);
+  for (const Chip& c : gpus()) {
+    const Gpu& g = c.gpu;
+    EXPECT_EQ(c.kind, Kind::kGpu);
+    EXPECT_EQ(find(c.name), &c);
+    for (const Figure& f : {c.units, c.l2_bytes, c.clock, g.compute_capability, g.registers, g.threads, g.blocks,
+                            g.shared_bytes, g.shared_block_bytes, g.memory_bytes, g.memory_clock, g.memory_bits}) {
+      EXPECT_TRUE(f.known()) << c.name;
+      EXPECT_FALSE(f.source.empty()) << c.name;
+    }
+    // A block's share is the multiprocessor's without what the driver takes of each.
+    EXPECT_EQ(g.shared_bytes.value - g.shared_block_bytes.value, 1024) << c.name;
+  }
+}
+
 TEST(Chip, HostIsAMachine) {
   Chip h = host();
   EXPECT_EQ(h.name, "cpu");
