@@ -164,8 +164,9 @@ const std::vector<Elsewhere> kElsewhere = {
     {"E740", "E744", {"cli"}},         // the command line
     {"E745", "E745", {"unit/fuse"}},   // schedules
     {"E807", "E807", {"cli"}},         // compiled code that is wrong
-    {"E901", "E913", {"unit/ptx"}},
-    {"E950", "E962", {"unit/vgpu"}},  // PTX
+    {"E901", "E913", {"unit/ptx"}},     // PTX
+    {"E950", "E962", {"unit/vgpu"}},    // the virtual GPU
+    {"E970", "E974", {"unit/fatbin"}},  // programs for GPUs
     {"N902", "N903", {"unit/fuse"}},
     {"N904", "N904", {"unit/place"}},
     {"N905", "N906", {"cli"}},
