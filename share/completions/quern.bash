@@ -30,7 +30,7 @@ _quern_files() {
 }
 
 _quern() {
-    local commands='run check format list emit derive bench devices'
+    local commands='run check format list emit derive bench devices exec'
     local types='f64 f32 f16 bf16 f8e4m3 f8e5m2 f8e8m0 f4e2m1'
     local line=${COMP_LINE:0:COMP_POINT} word previous command='' target='' i
     COMPREPLY=()
@@ -43,7 +43,7 @@ _quern() {
     ((${#words[@]} > 1)) && previous=${words[-2]}
     for ((i = 1; i < ${#words[@]} - 1; ++i)); do
         case ${words[i]} in
-            --color | --dim | --type | --seed | --on | --threads | --at | -o | --checks | --operands | --schedule | --vectors | --cases)
+            --color | --dim | --type | --seed | --on | --threads | --at | -o | --checks | --operands | --schedule | --vectors | --cases | --chip | --order | --devices | --timeout | --grid | --block | --shared)
                 ((++i))
                 ;;
             -*) ;;
@@ -81,7 +81,8 @@ _quern() {
         --checks) mapfile -t COMPREPLY < <(compgen -P "$given" -W 'trust keep' -- "$word"); return ;;
         --operands) mapfile -t COMPREPLY < <(compgen -P "$given" -W 'exact round' -- "$word"); return ;;
         --vectors) mapfile -t COMPREPLY < <(compgen -P "$given" -W 'sse2 avx2 avx512' -- "$word"); return ;;
-        --dim | --seed | --threads | --schedule | --cases) return ;;
+        --chip) mapfile -t COMPREPLY < <(compgen -P "$given" -W 'a100 a6000 4090 h100 h200 b200 b300 5090' -- "$word"); return ;;
+        --dim | --seed | --threads | --schedule | --cases | --order | --devices | --timeout | --grid | --block | --shared) return ;;
         -o) mapfile -t COMPREPLY < <(compgen -f -- "$word"); compopt -o filenames 2>/dev/null; return ;;
     esac
 
@@ -98,6 +99,7 @@ _quern() {
             derive) options+="$compiler --json" ;;
             bench) options+="$compiler --seed --threads --json" ;;
             devices) options+=' --json' ;;
+            exec) options+=' --chip --check --order --devices --threads --timeout --grid --block --shared --json' ;;
         esac
         mapfile -t COMPREPLY < <(compgen -W "$options" -- "$word")
         return
@@ -125,6 +127,7 @@ _quern() {
         check) _quern_files "$word" 1 ;;
         emit | derive) [[ -z $target ]] && _quern_files "$word" 1 ;;
         format | list) _quern_files "$word" 0 ;;
+        exec) mapfile -t COMPREPLY < <(compgen -f -- "$word"); compopt -o filenames 2>/dev/null ;;
     esac
 }
 

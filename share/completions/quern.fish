@@ -1,6 +1,6 @@
 # Completion for quern in fish: put the file into ~/.config/fish/completions.
 
-set -l commands run check format list emit derive bench devices
+set -l commands run check format list emit derive bench devices exec
 
 # FILE[:kernel]; kernels are read from the files' text, so that completing doesn't depend on a file being right.
 function __quern_targets
@@ -58,6 +58,7 @@ complete -c quern -n "not __fish_seen_subcommand_from $commands" -a emit -d 'Pri
 complete -c quern -n "not __fish_seen_subcommand_from $commands" -a derive -d 'Show how reductions became one pass'
 complete -c quern -n "not __fish_seen_subcommand_from $commands" -a bench -d 'Measure a kernel'
 complete -c quern -n "not __fish_seen_subcommand_from $commands" -a devices -d 'List devices'
+complete -c quern -n "not __fish_seen_subcommand_from $commands" -a exec -d 'Run a CUDA program, or one kernel of PTX'
 
 complete -c quern -n '__fish_seen_subcommand_from run emit derive bench; and __quern_needs_target' -a '(__quern_targets)'
 complete -c quern -n '__fish_seen_subcommand_from check' -a '(__quern_targets)'
@@ -74,7 +75,7 @@ complete -c quern -n '__fish_seen_subcommand_from run check' -l remarks -d 'Show
 complete -c quern -n '__fish_seen_subcommand_from check' -s v -l verbose -d 'Show every subscript and case'
 complete -c quern -n '__fish_seen_subcommand_from check' -l language-only -d 'Compare no compiled code'
 complete -c quern -n '__fish_seen_subcommand_from check' -l cases -x -d 'Sizes and types to compare at'
-complete -c quern -n '__fish_seen_subcommand_from run check list emit derive bench devices' -l json -d 'Print JSON'
+complete -c quern -n '__fish_seen_subcommand_from run check list emit derive bench devices exec' -l json -d 'Print JSON'
 complete -c quern -n '__fish_seen_subcommand_from format' -l check -d 'Only look'
 complete -c quern -n '__fish_seen_subcommand_from emit' -l at -x -a 'expr lowered tiled placed laid llvm asm' -d 'The level'
 complete -c quern -n '__fish_seen_subcommand_from run emit derive bench' -l checks -x -a 'trust keep' -d 'Subscripts from data'
@@ -82,3 +83,13 @@ complete -c quern -n '__fish_seen_subcommand_from run emit derive bench' -l oper
 complete -c quern -n '__fish_seen_subcommand_from run emit derive bench' -l deterministic -d 'The same bits in every run'
 complete -c quern -n '__fish_seen_subcommand_from run emit derive bench' -l schedule -x -d 'Tile sizes and walks'
 complete -c quern -n '__fish_seen_subcommand_from run check emit derive bench' -l vectors -x -a 'sse2 avx2 avx512' -d 'Vectors to compile for'
+complete -c quern -n '__fish_seen_subcommand_from exec' -F
+complete -c quern -n '__fish_seen_subcommand_from exec' -l chip -x -a 'a100 a6000 4090 h100 h200 b200 b300 5090' -d 'The GPU to be'
+complete -c quern -n '__fish_seen_subcommand_from exec' -l check -x -a 'all memory no-init none continue' -d 'What is checked'
+complete -c quern -n '__fish_seen_subcommand_from exec' -l order -x -d 'Seed of the order of blocks and warps'
+complete -c quern -n '__fish_seen_subcommand_from exec' -l devices -x -d 'How many GPUs'
+complete -c quern -n '__fish_seen_subcommand_from exec' -l timeout -x -d 'Seconds that a kernel may take'
+complete -c quern -n '__fish_seen_subcommand_from exec' -l threads -x -d 'Threads to run on'
+complete -c quern -n '__fish_seen_subcommand_from exec' -l grid -x -d 'Blocks'
+complete -c quern -n '__fish_seen_subcommand_from exec' -l block -x -d 'Threads of a block'
+complete -c quern -n '__fish_seen_subcommand_from exec' -l shared -x -d 'Bytes of dynamic shared memory'

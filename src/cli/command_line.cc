@@ -15,6 +15,7 @@ using Texts = std::vector<std::string>;
 // Options that are given once are collected like those that repeat, so that a second one gets a message of ours.
 struct Collected {
   Texts color, seed, device, output, threads, level, cases, checks, operands, schedule, vectors;
+  Texts chip, memory_checks, order, devices, timeout, grid, block, shared;
 };
 
 // Only what an option takes, without CLI11's marks for how often.
@@ -113,6 +114,23 @@ void add_bench(CLI::App& app, CommandLine& line, Collected& once) {
   add_json(app, line);
 }
 
+void add_exec(CLI::App& app, CommandLine& line, Collected& once) {
+  option(app, "PROGRAM", line.targets, "", "A program built by nvcc, or a .ptx or .cu file")->expected(1)->required();
+  option(app, "ARGUMENT", line.arguments, "...", "The program's; or KERNEL and its: file.npy, inout:file.npy, number")
+      ->allow_extra_args();
+  option(app, "--chip", once.chip, "NAME", "The GPU to be: a100, h100 (the default), b200, 4090, ...");
+  option(app, "--check", once.memory_checks, "WHAT",
+         "all (the default), memory, no-init or none; continue: go on after one");
+  option(app, "--order", once.order, "SEED", "Another order of blocks and warps; 0 is ascending");
+  option(app, "--devices", once.devices, "N", "How many GPUs; else 1");
+  option(app, "--threads", once.threads, "N", "Threads of this machine to run on; else one for each core");
+  option(app, "--timeout", once.timeout, "SECONDS", "What a kernel may take; else as long as it likes");
+  option(app, "--grid", once.grid, "X,Y,Z", "Blocks of the kernel of a .ptx or .cu file; else 1");
+  option(app, "--block", once.block, "X,Y,Z", "Threads of a block; else 1");
+  option(app, "--shared", once.shared, "BYTES", "Dynamic shared memory of a block");
+  app.add_flag("--json", line.json, "Reports are lines of JSON, on standard error");
+}
+
 Texts option_names(const CLI::App& app) {
   Texts names;
   for (const CLI::Option* o : app.get_options()) {
@@ -168,7 +186,15 @@ std::optional<Diagnostic> take_all(Collected& once, CommandLine& line) {
                 {"--checks", once.checks, line.checks},
                 {"--operands", once.operands, line.operands},
                 {"--schedule", once.schedule, line.schedule},
-                {"--vectors", once.vectors, line.vectors}};
+                {"--vectors", once.vectors, line.vectors},
+                {"--chip", once.chip, line.chip},
+                {"--check", once.memory_checks, line.memory_checks},
+                {"--order", once.order, line.order},
+                {"--devices", once.devices, line.devices},
+                {"--timeout", once.timeout, line.timeout},
+                {"--grid", once.grid, line.grid},
+                {"--block", once.block, line.block},
+                {"--shared", once.shared, line.shared}};
   for (Row& r : rows) {
     if (auto d = take(line.command, r.name, r.values, r.out)) return d;
   }
@@ -214,6 +240,7 @@ Result<CommandLine> parse_command_line(int argc, const char* const* argv) {
   add_derive(*commands[6], line, once);
   add_bench(*commands[7], line, once);
   add_json(*commands[8], line);
+  add_exec(*commands[9], line, once);
   for (CLI::App* a : commands) {
     a->set_help_flag("-h,--help", "Print this help");
     a->formatter(std::make_shared<Layout>());

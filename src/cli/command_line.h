@@ -15,12 +15,13 @@ struct CommandLine {
   std::string text;
 
   std::string color = "auto";
-  std::vector<std::string> targets;     // FILE[:kernel], or FILE
-  std::vector<std::string> arguments;   // run: name=value, or an archive
+  std::vector<std::string> targets;     // FILE[:kernel], or FILE; exec: a program or file
+  std::vector<std::string> arguments;   // run: name=value, or an archive; exec: the program's own
   std::vector<std::string> dimensions;  // NAME=size
   std::vector<std::string> types;       // NAME=type
   std::optional<std::string> seed, device, output, threads, level, cases;
-  std::optional<std::string> checks, operands, schedule, vectors;  // for the compiler
+  std::optional<std::string> checks, operands, schedule, vectors;                                // for the compiler
+  std::optional<std::string> chip, memory_checks, order, devices, timeout, grid, block, shared;  // exec
   bool json = false;
   bool bounds = false;         // run
   bool remarks = false;        // run, check

@@ -22,10 +22,12 @@ void emit_kernel(const CommandLine& line, Report& report);    // emit.cc
 void derive_kernel(const CommandLine& line, Report& report);  // derive.cc
 void bench_kernel(const CommandLine& line, Report& report);   // bench.cc
 void list_devices(const CommandLine& line, Report& report);   // devices.cc
+void exec_cuda(const CommandLine& line, Report& report);      // exec.cc
 
 inline constexpr Command kCommands[] = {
-    {"run", run_kernel},   {"check", check_files},    {"format", format_files}, {"list", list_kernels},
-    {"emit", emit_kernel}, {"derive", derive_kernel}, {"bench", bench_kernel},  {"devices", list_devices},
+    {"run", run_kernel},     {"check", check_files},    {"format", format_files},
+    {"list", list_kernels},  {"emit", emit_kernel},     {"derive", derive_kernel},
+    {"bench", bench_kernel}, {"devices", list_devices}, {"exec", exec_cuda},
 };
 
 constexpr const Command* find_command(std::string_view name) {

@@ -56,6 +56,14 @@ inline constexpr HelpText kHelpTexts[] = {
     {"devices", "List the devices that can compute",
      "Examples:\n"
      "  quern devices --json"},
+    {"exec", "Run a CUDA program, or one kernel of PTX, with no GPU",
+     "The program is started with Quern's libraries in place of NVIDIA's; it must hold PTX, as nvcc makes it by "
+     "default.\n"
+     "What comes behind -- is the program's own. A bad access of a kernel ends it with exit code 1.\n\n"
+     "Examples:\n"
+     "  quern exec -- ./app --size 100\n"
+     "  quern exec --chip a100 --check no-init -- ./app\n"
+     "  quern exec saxpy.ptx saxpy --grid 4 --block 256 2.0 x.npy inout:y.npy 1024"},
 };
 
 }  // namespace quern::cli

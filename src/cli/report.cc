@@ -51,6 +51,10 @@ int show(const Report& report, bool color) {
     return exit_code({d});
   }
   if (!report.json) write_all(STDERR_FILENO, diagnostics_text(report.diagnostics, color));
+  if (!report.found.empty()) {
+    write_all(STDERR_FILENO, report.found);
+    if (code == 0) code = 1;
+  }
   return code;
 }
 

@@ -11,6 +11,7 @@ namespace quern::cli {
 struct Report {
   std::string out;
   Diagnostics diagnostics;
+  std::string found;  // by a kernel that ran, for standard error: exit code 1
   bool json = false;  // diagnostics are in `out` already: they only decide the exit code
 
   void add(Diagnostic diagnostic) { diagnostics.push_back(std::move(diagnostic)); }

@@ -49,7 +49,7 @@ class QuernCase(unittest.TestCase):
     def quern(self, *words, stdin="", env=None, stdout=subprocess.PIPE, user=None):
         """(exit code, standard output, standard error)"""
         environment = {k: v for k, v in os.environ.items()
-                       if k not in ("QUERN_LIBRARY", "QUERN_COMPILER", "NO_COLOR")}
+                       if k not in ("QUERN_LIBRARY", "QUERN_COMPILER", "QUERN_CUDA", "NO_COLOR")}
         environment["QUERN_CACHE"] = CACHE.name
         done = subprocess.run([PROGRAM, *words], input=stdin.encode(), stdout=stdout, stderr=subprocess.PIPE,
                               cwd=self.folder, env={**environment, **(env or {})}, timeout=120, user=user)

@@ -11,7 +11,7 @@ import quern_case
 from quern_case import GATHER, MATMUL, QuernCase
 
 SHARE = pathlib.Path(__file__).resolve().parents[2] / "share"
-COMMANDS = ("run", "check", "format", "list", "emit", "derive", "bench", "devices")
+COMMANDS = ("run", "check", "format", "list", "emit", "derive", "bench", "devices", "exec")
 # What the function that bash calls offers behind `quern COMMAND --`.
 BASH = """
 source "$1"
@@ -27,14 +27,14 @@ class Usage(QuernCase):
         self.expect(words, code, out="", err=f"error E740: {what}\n   = help: {remedy}\n")
 
     def test_help(self):
-        for command in ("run", "check", "format", "list", "emit", "derive", "bench", "devices"):
+        for command in ("run", "check", "format", "list", "emit", "derive", "bench", "devices", "exec"):
             text = self.expect(f"{command} --help")
             self.assertIn(f"Usage: quern {command} ", text)
             self.assertIn("Examples:\n  quern " + command, text)
             self.assertEqual(self.expect(f"{command} -h"), text)
             self.assertLess(max(map(len, text.splitlines())), 121)
         text = self.expect("--help")
-        for command in ("run", "check", "format", "list", "emit", "derive", "bench", "devices"):
+        for command in ("run", "check", "format", "list", "emit", "derive", "bench", "devices", "exec"):
             self.assertRegex(text, rf"\n  {command} +[A-Z]")
 
     def long_options(self, command):

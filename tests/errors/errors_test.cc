@@ -167,12 +167,15 @@ const std::vector<Elsewhere> kElsewhere = {
     {"E901", "E913", {"unit/ptx"}},     // PTX
     {"E950", "E962", {"unit/vgpu"}},    // the virtual GPU
     {"E970", "E974", {"unit/fatbin"}},  // programs for GPUs
+    {"E975", "E976", {"cli"}},          // quern exec
     {"N902", "N903", {"unit/fuse"}},
     {"N904", "N904", {"unit/place"}},
     {"N905", "N906", {"cli"}},
     {"N920", "N920", {"unit/vgpu"}},
     {"N907", "N907", {"unit/fuse"}},
-    {"N908", "N908", {"cli"}},
+    {"N908", "N909", {"cli"}},
+    {"N921", "N921", {"cli"}},  // quern exec kernel.cu
+    {"N922", "N922", {"unit/cuda"}},
     {"R4", "R4", {"unit/fuse"}},
     {"R20", "R22", {"unit/fuse"}},      // what derivations remark
     {"R23", "R24", {"golden/group"}},   // … and grouping

@@ -68,7 +68,7 @@ for breaks in $' \t\n"'"'"'><=;|&(:' $' \t\n"'"'"'><;|&('; do
     if [[ $breaks != *:* ]]; then
         kept_file=two.qn: kept_type=T= kept_name=a= kept_option=--color=
     fi
-    bash_case 'quern ' bench check derive devices emit format list run
+    bash_case 'quern ' bench check derive devices emit exec format list run
     bash_case 'quern f' format
     bash_case 'quern --v' --version
     bash_case 'quern run t' two.qn
@@ -119,7 +119,7 @@ if command -v fish >/dev/null; then
         found=$(HOME=$folder fish --no-config -c "source '$completions/quern.fish'; complete -C '$line'" 2>&1 | cut -f1 | sort)
         check "fish: '$line'" "$found" "$(printf '%s\n' "$@")"
     }
-    fish_case 'quern ' bench check derive devices emit format list run
+    fish_case 'quern ' bench check derive devices emit exec format list run
     fish_case 'quern run two.qn:' two.qn:gelu_rows two.qn:gemm
     fish_case 'quern check two.qn:gem' two.qn:gemm
     fish_case 'quern run two.qn --type T=bf' T=bf16

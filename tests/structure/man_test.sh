@@ -20,7 +20,7 @@ if command -v groff >/dev/null; then
     text=$(groff -mdoc -Tascii -P-cbou "$page" 2>/dev/null)
     for word in run check format list emit --dim --type --seed --on --json --check --at --help --version --color \
         --threads --bounds --remarks --verbose --checks --operands --deterministic --schedule --vectors derive bench \
-        devices QUERN_LIBRARY QUERN_CACHE QUERN_COMPILER; do
+        devices exec --chip --order --devices --timeout --grid --block --shared QUERN_LIBRARY QUERN_CACHE QUERN_COMPILER; do
         check "the page says $word" "$(grep -qw -e "$word" <<<"$text" && echo yes)" yes
     done
 else

@@ -1,0 +1,118 @@
+// Copies into arrays, out of them and between them, by the functions that take offsets in bytes.
+#include "cuda/api/entry.h"
+#include "cuda/runtime/array.h"
+#include "cuda/runtime/copy.h"
+#include "cuda/runtime/live.h"
+
+namespace quern::cuda {
+namespace {
+
+Error submit_copy(const Copy3D& copy, const Array* array, size_t x_bytes, size_t width, Stream* stream) {
+  auto found = Live<Array>::all().find(array);
+  if (!found) return Error::kInvalidResourceHandle;
+  if (x_bytes % found->element_bytes || width % found->element_bytes) return Error::kInvalidValue;
+  if (Error e = check_copy(copy); e != Error::kSuccess) return e;
+  return submit(stream, copy);
+}
+
+Error cudaMemcpy2DToArrayAsync(Array* to, size_t x, size_t y, const void* from, size_t pitch, size_t width,
+                               size_t height, CopyKind kind, Stream* stream) {
+  return open_entry(
+      [&] { return submit_copy(array_copy_in(to, x, y, from, pitch, width, height, kind), to, x, width, stream); });
+}
+
+Error cudaMemcpy2DToArray(Array* to, size_t x, size_t y, const void* from, size_t pitch, size_t width, size_t height,
+                          CopyKind kind) {
+  return cudaMemcpy2DToArrayAsync(to, x, y, from, pitch, width, height, kind, nullptr);
+}
+
+Error cudaMemcpy2DFromArrayAsync(void* to, size_t pitch, const Array* from, size_t x, size_t y, size_t width,
+                                 size_t height, CopyKind kind, Stream* stream) {
+  return open_entry(
+      [&] { return submit_copy(array_copy_out(to, pitch, from, x, y, width, height, kind), from, x, width, stream); });
+}
+
+Error cudaMemcpy2DFromArray(void* to, size_t pitch, const Array* from, size_t x, size_t y, size_t width, size_t height,
+                            CopyKind kind) {
+  return cudaMemcpy2DFromArrayAsync(to, pitch, from, x, y, width, height, kind, nullptr);
+}
+
+// Bytes in the order of rows, from a place in the first of them on: the piece of a first row, whole rows, the piece of
+// a last one.
+template <class F>
+Error by_rows(const Array* handle, size_t x, size_t y, size_t bytes, F copy) {
+  auto array = Live<Array>::all().find(handle);
+  if (!array) return Error::kInvalidResourceHandle;
+  size_t row = array->extent.width * array->element_bytes, done = 0;
+  while (done < bytes) {
+    size_t width = std::min(bytes - done, row - std::min(x, row));
+    size_t height = x == 0 && width == row ? (bytes - done) / row : 1;
+    if (!width) return Error::kInvalidValue;
+    if (Error e = copy(done, x, y, width, height); e != Error::kSuccess) return e;
+    done += width * height;
+    x = 0;
+    y += height;
+  }
+  return Error::kSuccess;
+}
+
+Error cudaMemcpyToArrayAsync(Array* to, size_t x, size_t y, const void* from, size_t bytes, CopyKind kind,
+                             Stream* stream) {
+  return open_entry([&] {
+    return by_rows(to, x, y, bytes, [&](size_t done, size_t at_x, size_t at_y, size_t width, size_t height) {
+      const void* piece = static_cast<const std::byte*>(from) + done;
+      return submit_copy(array_copy_in(to, at_x, at_y, piece, width, width, height, kind), to, at_x, width, stream);
+    });
+  });
+}
+
+Error cudaMemcpyToArray(Array* to, size_t x, size_t y, const void* from, size_t bytes, CopyKind kind) {
+  return cudaMemcpyToArrayAsync(to, x, y, from, bytes, kind, nullptr);
+}
+
+Error cudaMemcpyFromArrayAsync(void* to, const Array* from, size_t x, size_t y, size_t bytes, CopyKind kind,
+                               Stream* stream) {
+  return open_entry([&] {
+    return by_rows(from, x, y, bytes, [&](size_t done, size_t at_x, size_t at_y, size_t width, size_t height) {
+      void* piece = static_cast<std::byte*>(to) + done;
+      return submit_copy(array_copy_out(piece, width, from, at_x, at_y, width, height, kind), from, at_x, width,
+                         stream);
+    });
+  });
+}
+
+Error cudaMemcpyFromArray(void* to, const Array* from, size_t x, size_t y, size_t bytes, CopyKind kind) {
+  return cudaMemcpyFromArrayAsync(to, from, x, y, bytes, kind, nullptr);
+}
+
+Error cudaMemcpy2DArrayToArray(Array* to, size_t to_x, size_t to_y, const Array* from, size_t from_x, size_t from_y,
+                               size_t width, size_t height, CopyKind kind) {
+  return open_entry([&] {
+    auto a = Live<Array>::all().find(to), b = Live<Array>::all().find(from);
+    if (!a || !b) return Error::kInvalidResourceHandle;
+    if (from_x % b->element_bytes) return Error::kInvalidValue;
+    Copy3D copy{};
+    copy.dst_array = to;
+    copy.dst_pos = {to_x / a->element_bytes, to_y, 0};
+    copy.src_array = const_cast<Array*>(from);
+    copy.src_pos = {from_x / b->element_bytes, from_y, 0};
+    copy.extent = {width / a->element_bytes, height, 1};
+    copy.kind = kind;
+    return submit_copy(copy, to, to_x, width, nullptr);
+  });
+}
+
+}  // namespace
+
+std::span<const Export> copy_array_exports() {
+  static const Export rows[] = {
+      QUERN_EXPORT_STREAM(cudaMemcpy2DToArrayAsync),   QUERN_EXPORT_THREAD(cudaMemcpy2DToArray),
+      QUERN_EXPORT_STREAM(cudaMemcpy2DFromArrayAsync), QUERN_EXPORT_THREAD(cudaMemcpy2DFromArray),
+      QUERN_EXPORT_STREAM(cudaMemcpyToArrayAsync),     QUERN_EXPORT_THREAD(cudaMemcpyToArray),
+      QUERN_EXPORT_STREAM(cudaMemcpyFromArrayAsync),   QUERN_EXPORT_THREAD(cudaMemcpyFromArray),
+      QUERN_EXPORT_THREAD(cudaMemcpy2DArrayToArray),
+  };
+  return rows;
+}
+
+}  // namespace quern::cuda

@@ -1,0 +1,88 @@
+// Texture and surface objects.
+#include "cuda/runtime/texture.h"
+
+#include "cuda/api/entry.h"
+
+namespace quern::cuda {
+namespace {
+
+Error make(unsigned long long* out, const ResourceDesc* resource, const TextureDesc* texture, const ViewDesc* view,
+           bool surface) {
+  return entry([&] {
+    if (!out || !resource || (!texture && !surface)) return Error::kInvalidValue;
+    if (Error e = check_resource(*resource, surface); e != Error::kSuccess) return e;
+    TextureObject object;
+    object.resource = *resource;
+    if (texture) object.texture = *texture;
+    if (view) object.view = *view;
+    object.has_view = view != nullptr;
+    object.surface = surface;
+    *out = TextureTable::get().add(object);
+    return Error::kSuccess;
+  });
+}
+
+template <class F>
+Error ask(unsigned long long number, bool surface, F give) {
+  return entry([&] {
+    const TextureObject* object = TextureTable::get().find(number);
+    return object && object->surface == surface ? give(*object) : Error::kInvalidValue;
+  });
+}
+
+template <class T>
+Error give(T* out, const T& value) {
+  if (!out) return Error::kInvalidValue;
+  *out = value;
+  return Error::kSuccess;
+}
+
+Error cudaCreateTextureObject(unsigned long long* out, const ResourceDesc* resource, const TextureDesc* texture,
+                              const ViewDesc* view) {
+  return make(out, resource, texture, view, false);
+}
+
+Error cudaCreateSurfaceObject(unsigned long long* out, const ResourceDesc* resource) {
+  return make(out, resource, nullptr, nullptr, true);
+}
+
+Error cudaDestroyTextureObject(unsigned long long number) {
+  return entry([&] { return !number || TextureTable::get().remove(number) ? Error::kSuccess : Error::kInvalidValue; });
+}
+
+Error cudaDestroySurfaceObject(unsigned long long number) { return cudaDestroyTextureObject(number); }
+
+Error cudaGetTextureObjectResourceDesc(ResourceDesc* out, unsigned long long number) {
+  return ask(number, false, [&](const TextureObject& o) { return give(out, o.resource); });
+}
+
+Error cudaGetTextureObjectTextureDesc(TextureDesc* out, unsigned long long number) {
+  return ask(number, false, [&](const TextureObject& o) { return give(out, o.texture); });
+}
+
+Error cudaGetTextureObjectResourceViewDesc(ViewDesc* out, unsigned long long number) {
+  return ask(number, false,
+             [&](const TextureObject& o) { return o.has_view ? give(out, o.view) : Error::kInvalidValue; });
+}
+
+Error cudaGetSurfaceObjectResourceDesc(ResourceDesc* out, unsigned long long number) {
+  return ask(number, true, [&](const TextureObject& o) { return give(out, o.resource); });
+}
+
+}  // namespace
+
+std::span<const Export> texture_exports() {
+  static const Export rows[] = {
+      QUERN_EXPORT(cudaCreateTextureObject),
+      QUERN_EXPORT(cudaCreateSurfaceObject),
+      QUERN_EXPORT(cudaDestroyTextureObject),
+      QUERN_EXPORT(cudaDestroySurfaceObject),
+      QUERN_EXPORT(cudaGetTextureObjectResourceDesc),
+      QUERN_EXPORT(cudaGetTextureObjectTextureDesc),
+      QUERN_EXPORT(cudaGetTextureObjectResourceViewDesc),
+      QUERN_EXPORT(cudaGetSurfaceObjectResourceDesc),
+  };
+  return rows;
+}
+
+}  // namespace quern::cuda

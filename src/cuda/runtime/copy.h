@@ -1,0 +1,32 @@
+// All copies and fills: between host, device and arrays, of one to three dimensions. Everything goes through the form
+// that cudaMemcpy3D takes; a copy of n bytes is one row of it.
+#pragma once
+
+#include <cstdint>
+
+#include "cuda/abi/types.h"
+
+namespace quern::cuda {
+
+// A row of `bytes`.
+Copy3D linear_copy(void* to, const void* from, size_t bytes, CopyKind kind);
+// Rows with pitches. kInvalidPitchValue is for run_copy to say.
+Copy3D pitched_copy(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height,
+                    CopyKind kind);
+// Between an array, from an element and row on, and rows in memory; width in bytes, a multiple of the element.
+Copy3D array_copy_in(Array* to, size_t x_bytes, size_t y, const void* from, size_t from_pitch, size_t width,
+                     size_t height, CopyKind kind);
+Copy3D array_copy_out(void* to, size_t to_pitch, const Array* from, size_t x_bytes, size_t y, size_t width,
+                      size_t height, CopyKind kind);
+
+// What can be said of a copy before it happens: kinds, pitches, and that each side on the device is within one
+// allocation, or inside its array.
+Error check_copy(const Copy3D& copy);
+// Checks, then copies.
+Error run_copy(const Copy3D& copy);
+
+// Fills elements of 1, 2 or 4 bytes: `width` of them in each of `height` rows.
+Error check_fill(const MemsetParams& fill);
+Error run_fill(const MemsetParams& fill);
+
+}  // namespace quern::cuda

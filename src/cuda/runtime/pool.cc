@@ -1,0 +1,70 @@
+#include "cuda/runtime/pool.h"
+
+#include <algorithm>
+#include <map>
+
+#include "cuda/runtime/device_memory.h"
+#include "cuda/runtime/live.h"
+
+namespace quern::cuda {
+namespace {
+
+struct Piece {
+  std::shared_ptr<Pool> pool;
+  size_t bytes;
+};
+
+std::map<void*, Piece>& pieces() {
+  static auto& all = *new std::map<void*, Piece>;
+  return all;
+}
+
+struct OfDevice {
+  std::shared_ptr<Pool> first, current;
+};
+
+OfDevice& of_device(int device) {
+  static auto& all = *new std::map<int, OfDevice>;
+  OfDevice& d = all[device];
+  if (!d.first) {
+    d.first = std::make_shared<Pool>();
+    d.first->device = device;
+    d.first->props.allocation_type = 1;  // cudaMemAllocationTypePinned
+    d.first->props.location = {LocationType::kDevice, device};
+    d.current = d.first;
+    Live<Pool>::all().add(d.first);
+  }
+  return d;
+}
+
+}  // namespace
+
+std::shared_ptr<Pool> default_pool(int device) { return of_device(device).first; }
+std::shared_ptr<Pool> current_pool(int device) { return of_device(device).current; }
+void set_current_pool(int device, std::shared_ptr<Pool> pool) { of_device(device).current = std::move(pool); }
+
+Error allocate_from(std::shared_ptr<Pool> pool, size_t bytes, void*& out) {
+  if (pool->props.max_size && bytes > pool->props.max_size - std::min(pool->used, pool->props.max_size)) {
+    return Error::kMemoryAllocation;
+  }
+  bool host = pool->props.location.type == LocationType::kHost;
+  out = bytes > INT64_MAX ? nullptr
+                          : allocate(static_cast<int64_t>(bytes), host ? vgpu::Holds::kHost : vgpu::Holds::kGlobal,
+                                     host ? kNameHost : kNameAsync, pool->device);
+  if (!out) return Error::kMemoryAllocation;
+  pool->used += bytes;
+  pool->used_high = std::max(pool->used_high, pool->used);
+  pieces()[out] = {std::move(pool), bytes};
+  return Error::kSuccess;
+}
+
+bool give_back(void* pointer) {
+  auto found = pieces().find(pointer);
+  if (found == pieces().end()) return false;
+  found->second.pool->used -= found->second.bytes;
+  pieces().erase(found);
+  release(pointer);
+  return true;
+}
+
+}  // namespace quern::cuda

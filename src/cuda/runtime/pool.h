@@ -1,0 +1,29 @@
+// Pools of memory. What is freed goes back at once, so a pool holds what is in use and remembers the most that ever
+// was.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "cuda/abi/types.h"
+
+namespace quern::cuda {
+
+struct Pool {
+  int device = 0;
+  PoolProps props{};
+  int reuse[3] = {1, 1, 1};
+  uint64_t release_threshold = 0;
+  uint64_t used = 0, used_high = 0;
+};
+
+// The pool that the device had from the start, and the one it uses now.
+std::shared_ptr<Pool> default_pool(int device);
+std::shared_ptr<Pool> current_pool(int device);
+void set_current_pool(int device, std::shared_ptr<Pool> pool);
+
+Error allocate_from(std::shared_ptr<Pool> pool, size_t bytes, void*& out);
+// False: it is from no pool.
+bool give_back(void* pointer);
+
+}  // namespace quern::cuda

@@ -1,0 +1,94 @@
+// Our declarations of what programs pass to CUDA's functions, held against the toolkit's own: sizes, offsets, numbers.
+// It is right if it compiles.
+#include <cuda_runtime.h>
+
+#include <cstddef>
+
+#include "cuda/abi/device_prop.h"
+#include "cuda/abi/graph_types.h"
+#include "cuda/abi/texture_types.h"
+
+namespace {
+
+using namespace quern::cuda;
+
+#define SAME_SIZE(ours, theirs) static_assert(sizeof(ours) == sizeof(theirs), #theirs)
+#define SAME_PLACE(ours, our_field, theirs, their_field)                                                      \
+  static_assert(offsetof(ours, our_field) == offsetof(theirs, their_field) &&                                 \
+                    sizeof(((ours*)0)->our_field) == sizeof(((theirs*)0)->their_field),                       \
+                #theirs "." #their_field)
+
+constexpr int cudaErrorSuccess = cudaSuccess;
+#define QUERN_CUDA_ERROR(name, number, text) static_assert(number == cudaError##name, #name);
+#include "cuda/abi/error.def"
+#undef QUERN_CUDA_ERROR
+
+SAME_SIZE(DeviceProp13, cudaDeviceProp);
+#define QUERN_FIELD(type, name, count) SAME_PLACE(DeviceProp13, name, cudaDeviceProp, name);
+#define QUERN_FIELD_12(type, name, count)
+#define QUERN_FIELD_13(type, name, count) SAME_PLACE(DeviceProp13, name, cudaDeviceProp, name);
+#include "cuda/abi/device_prop.def"
+
+SAME_SIZE(Dim3, dim3);
+SAME_SIZE(Extent, cudaExtent);
+SAME_SIZE(Pos, cudaPos);
+SAME_SIZE(PitchedPtr, cudaPitchedPtr);
+SAME_PLACE(PitchedPtr, pitch, cudaPitchedPtr, pitch);
+SAME_PLACE(PitchedPtr, ysize, cudaPitchedPtr, ysize);
+SAME_SIZE(Copy3D, cudaMemcpy3DParms);
+SAME_PLACE(Copy3D, src_ptr, cudaMemcpy3DParms, srcPtr);
+SAME_PLACE(Copy3D, dst_array, cudaMemcpy3DParms, dstArray);
+SAME_PLACE(Copy3D, extent, cudaMemcpy3DParms, extent);
+SAME_PLACE(Copy3D, kind, cudaMemcpy3DParms, kind);
+SAME_SIZE(Copy3DPeer, cudaMemcpy3DPeerParms);
+SAME_PLACE(Copy3DPeer, dst_device, cudaMemcpy3DPeerParms, dstDevice);
+SAME_SIZE(MemsetParams, cudaMemsetParams);
+SAME_PLACE(MemsetParams, element_size, cudaMemsetParams, elementSize);
+SAME_SIZE(ChannelDesc, cudaChannelFormatDesc);
+SAME_SIZE(PointerAttributes, cudaPointerAttributes);
+SAME_PLACE(PointerAttributes, host_pointer, cudaPointerAttributes, hostPointer);
+SAME_SIZE(FuncAttributes, cudaFuncAttributes);
+SAME_PLACE(FuncAttributes, registers, cudaFuncAttributes, numRegs);
+SAME_PLACE(FuncAttributes, max_dynamic_shared, cudaFuncAttributes, maxDynamicSharedSizeBytes);
+SAME_PLACE(FuncAttributes, non_portable_cluster, cudaFuncAttributes, nonPortableClusterSizeAllowed);
+SAME_SIZE(LaunchAttribute, cudaLaunchAttribute);
+SAME_PLACE(LaunchAttribute, value, cudaLaunchAttribute, val);
+SAME_SIZE(LaunchConfig, cudaLaunchConfig_t);
+SAME_PLACE(LaunchConfig, attributes, cudaLaunchConfig_t, attrs);
+SAME_PLACE(LaunchConfig, attribute_count, cudaLaunchConfig_t, numAttrs);
+static_assert(static_cast<int>(LaunchAttributeId::kClusterDimension) == cudaLaunchAttributeClusterDimension);
+SAME_SIZE(Location, cudaMemLocation);
+SAME_SIZE(AccessDesc, cudaMemAccessDesc);
+SAME_SIZE(PoolProps, cudaMemPoolProps);
+SAME_PLACE(PoolProps, max_size, cudaMemPoolProps, maxSize);
+
+SAME_SIZE(KernelNodeParams, cudaKernelNodeParams);
+SAME_PLACE(KernelNodeParams, arguments, cudaKernelNodeParams, kernelParams);
+SAME_SIZE(MemcpyNodeParams, cudaMemcpyNodeParams);
+SAME_PLACE(MemcpyNodeParams, copy, cudaMemcpyNodeParams, copyParams);
+SAME_SIZE(HostNodeParams, cudaHostNodeParams);
+SAME_SIZE(AllocNodeParams, cudaMemAllocNodeParams);
+SAME_PLACE(AllocNodeParams, pointer, cudaMemAllocNodeParams, dptr);
+SAME_SIZE(ChildGraphNodeParams, cudaChildGraphNodeParams);
+SAME_SIZE(GraphNodeParams, cudaGraphNodeParams);
+SAME_PLACE(GraphNodeParams, kernel, cudaGraphNodeParams, kernel);
+SAME_SIZE(EdgeData, cudaGraphEdgeData);
+SAME_SIZE(UpdateResultInfo, cudaGraphExecUpdateResultInfo);
+SAME_SIZE(InstantiateParams, cudaGraphInstantiateParams);
+static_assert(static_cast<int>(NodeType::kMemFree) == cudaGraphNodeTypeMemFree);
+
+SAME_SIZE(ResourceDesc, cudaResourceDesc);
+SAME_PLACE(ResourceDesc, linear.bytes, cudaResourceDesc, res.linear.sizeInBytes);
+SAME_PLACE(ResourceDesc, pitch2d.channels, cudaResourceDesc, res.pitch2D.desc);
+SAME_PLACE(ResourceDesc, pitch2d.pitch, cudaResourceDesc, res.pitch2D.pitchInBytes);
+SAME_PLACE(ResourceDesc, flags, cudaResourceDesc, flags);
+SAME_SIZE(TextureDesc, cudaTextureDesc);
+SAME_PLACE(TextureDesc, border, cudaTextureDesc, borderColor);
+SAME_PLACE(TextureDesc, normalized, cudaTextureDesc, normalizedCoords);
+SAME_PLACE(TextureDesc, seamless_cubemap, cudaTextureDesc, seamlessCubemap);
+SAME_SIZE(ViewDesc, cudaResourceViewDesc);
+SAME_PLACE(ViewDesc, first_layer, cudaResourceViewDesc, firstLayer);
+
+}  // namespace
+
+int main() { return 0; }

@@ -1,0 +1,105 @@
+"""Programs that nvcc builds here, run by `quern exec`: with a static and with a shared runtime, by the driver's
+functions, linked from parts; and what is said of those that can't run.
+
+usage: programs_test.py QUERN NVCC     skipped (77) where there is no nvcc
+"""
+
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+QUERN, NVCC = "", ""
+FOLDER = tempfile.TemporaryDirectory(prefix="quern-cuda-")
+
+
+def build(name, *options, sources=None, output=None):
+    """The program that nvcc makes of name.cu, made once."""
+    path = pathlib.Path(FOLDER.name) / (output or "-".join([name, *options]).replace("/", "_").replace("=", "_"))
+    if not path.exists():
+        files = [str(HERE / f"{source}.cu") for source in sources or [name]]
+        subprocess.run([NVCC, "-std=c++17", "-lineinfo", "-o", str(path), *options, *files], check=True,
+                       capture_output=True)
+    return path
+
+
+def run(*words, **options):
+    done = subprocess.run([QUERN, "exec", *map(str, words)], capture_output=True, text=True, timeout=300, **options)
+    return done.returncode, done.stdout, done.stderr
+
+
+class Programs(unittest.TestCase):
+    maxDiff = None
+
+    def test_static_and_shared_runtime(self):
+        for options in ([], ["-cudart", "shared"], ["-gencode", "arch=compute_80,code=compute_80"],
+                        ["-Xfatbin", "-compress-all"]):
+            with self.subTest(options=options):
+                self.assertEqual(run("--", build("vector_add", *options)),
+                                 (0, "device says 1000\ncount 1000, total 6\n", ""))
+
+    def test_lz4(self):
+        self.assertEqual(run("--", build("vector_add", "--compress-mode=speed")),
+                         (0, "device says 1000\ncount 1000, total 6\n", ""))
+
+    def test_linked_device_code(self):
+        program = build("linked", "-rdc=true", sources=["linked_main", "linked_part"])
+        self.assertEqual(run("--", program), (0, "0 2 4 6 5\n", ""))
+
+    def test_graph(self):
+        self.assertEqual(run("--", build("graph")), (0, "6 6 timed cudaSuccess\n", ""))
+
+    def test_devices(self):
+        program = build("two_devices")
+        self.assertEqual(run("--chip", "a100", "--", program), (0, "0: sm_80, 108 multiprocessors, peer 0\n", ""))
+        self.assertEqual(run("--devices", "2", "--", program),
+                         (0, "0: sm_90, 132 multiprocessors, peer 0\n1: sm_90, 132 multiprocessors, peer 1\n", ""))
+
+    def test_driver(self):
+        ptx = pathlib.Path(FOLDER.name) / "fill.ptx"
+        subprocess.run([NVCC, "--ptx", "-o", str(ptx), str(HERE / "fill.cu")], check=True, capture_output=True)
+        self.assertEqual(run("--", build("driver_api", "-lcuda"), ptx), (0, f"sum {64 * 7 + 63 * 32}\n", ""))
+
+    def test_a_bad_access_ends_the_program(self):
+        program = build("out_of_bounds")
+        code, out, err = run("--", program)
+        self.assertEqual((code, out), (1, ""))
+        self.assertIn("overrun", err)
+        self.assertIn("out_of_bounds.cu:4", err)
+        self.assertEqual(run("--check", "continue", "--", program)[0], 3)
+
+    def test_what_cant_run(self):
+        cubin = build("out_of_bounds", "-gencode", "arch=compute_80,code=sm_80")
+        self.assertEqual(run("--", cubin)[::2], (2, f"error E971: {cubin} holds machine code (sm_80) and no PTX\n"
+                         "   = help: build it with -arch=sm_80, which keeps PTX too, or with "
+                         "-gencode arch=compute_80,code=compute_80\n"))
+        stripped = pathlib.Path(FOLDER.name) / "stripped"
+        shutil.copy(build("out_of_bounds"), stripped)
+        subprocess.run(["strip", str(stripped)], check=True)
+        self.assertEqual(run("--", stripped)[::2],
+                         (2, f"error E974: can't run '{stripped}': it is stripped, so the CUDA runtime inside it can't "
+                          "be found\n   = help: leave out -s and strip, or build it with -cudart shared\n"))
+        newer = build("out_of_bounds", "-gencode", "arch=compute_100,code=compute_100")
+        self.assertEqual(run("--", newer)[2].splitlines()[0],
+                         f"error E973: {newer} holds PTX for compute_100 only; h100 runs compute_90 and older")
+
+    def test_a_kernel_of_a_cu_file(self):
+        code, out, err = run(HERE / "fill.cu", "fill", "--grid", "1", "--block", "4", "--", "0x0", "4", "1")
+        self.assertEqual((code, out), (1, ""), err)
+        self.assertIn("fill.cu:4", err)
+
+
+def main():
+    global QUERN, NVCC
+    QUERN = sys.argv.pop(1)
+    NVCC = sys.argv.pop(1) if len(sys.argv) > 1 else ""
+    if not NVCC or not shutil.which(NVCC):
+        print("skipped: no nvcc, so no CUDA programs can be built")
+        sys.exit(77)
+    unittest.main()
+
+
+main()
