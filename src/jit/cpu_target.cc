@@ -7,7 +7,10 @@ namespace quern::jit {
 CpuTarget cpu_of(VectorLevel level) {
   CpuTarget out{.level = level};
   switch (level) {
-    case VectorLevel::kSse2: break;
+    case VectorLevel::kSse2:
+      // No part of the baseline, but every processor since 2006 swaps 128 bits.
+      out.features = "+cx16";
+      break;
     case VectorLevel::kAvx2:
       out.cpu = "x86-64-v3", out.vector_bytes = 32;
       out.fma = out.f16c = true;

@@ -68,6 +68,12 @@ llvm::orc::SymbolMap symbols(llvm::orc::LLJIT& jit) {
   };
   static double (*const fma)(double, double, double) = std::fma;
   static float (*const fmaf)(float, float, float) = std::fma;
+  static double (*const trunc)(double) = std::trunc;
+  static float (*const truncf)(float) = std::trunc;
+  static double (*const floor)(double) = std::floor;
+  static float (*const floorf)(float) = std::floor;
+  static double (*const ceil)(double) = std::ceil;
+  static float (*const ceilf)(float) = std::ceil;
   using std::memcpy, std::memmove, std::memset;
 #define QUERN_JIT_SYMBOL(name) add(#name, reinterpret_cast<void*>(+name));
 #include "jit/symbols.def"

@@ -17,22 +17,27 @@ constexpr const char* kPasses = "function(sroa,early-cse,simplifycfg,instcombine
 constexpr const char* kWidePasses = "function(sroa,early-cse,simplifycfg,instsimplify,early-cse,adce)";
 
 Target target_of(const AddressSpace& space, const BlockClass& block, const Settings& settings) {
+  Machine machine = settings.machine.value_or(this_machine());
   Target out;
   out.space = space;
   out.checks = settings.checks;
   out.block = block;
-  out.avx512 = jit::host_cpu().level == jit::VectorLevel::kAvx512;
-  out.lane_masks = !out.avx512;
+  out.avx512 = machine.cpu.level == jit::VectorLevel::kAvx512;
+  out.lane_masks = machine.lane_masks;
+  out.f16c = machine.cpu.f16c;
   out.count = settings.count;
   return out;
 }
 
 }  // namespace
 
+Machine this_machine() {
+  jit::CpuTarget cpu = jit::host_cpu();
+  return {cpu, cpu.level != jit::VectorLevel::kAvx512};
+}
+
 Result<std::string> llvm_text(const ptx::Module& module, const ptx::Function& kernel, const AddressSpace& space,
-                              const BlockClass& block, const Checks& checks) {
-  Settings settings;
-  settings.checks = checks;
+                              const BlockClass& block, const Settings& settings) {
   Target target = target_of(space, block, settings);
   auto body = inlined(module, kernel);
   if (!body) return fail(body.error());
@@ -43,8 +48,10 @@ Result<std::string> llvm_text(const ptx::Module& module, const ptx::Function& ke
 
 Result<std::shared_ptr<const Compiled>> compiled(Program& program, const ptx::Function& kernel, const BlockClass& block,
                                                  const Settings& settings, double* seconds) {
-  std::string key = fmt::format("{} {} {} {} {} {} {}", kernel.name, static_cast<int>(block.kind), block.narrow,
-                                block.full, settings.checks.memory, settings.checks.init, settings.count);
+  Machine machine = settings.machine.value_or(this_machine());
+  std::string key = fmt::format("{} {} {} {} {} {} {} {} {}", jit::key(machine.cpu), machine.lane_masks, kernel.name,
+                                static_cast<int>(block.kind), block.narrow, block.full, settings.checks.memory,
+                                settings.checks.init, settings.count);
   if (auto found = program.find(key)) return found;
   auto start = std::chrono::steady_clock::now();
   Target target = target_of(program.memory().space(), block, settings);
@@ -65,12 +72,11 @@ Result<std::shared_ptr<const Compiled>> compiled(Program& program, const ptx::Fu
   // The text is the key: it holds the addresses of the range, the checks and the class.
   const char* passes = target.lane_masks ? kWidePasses : kPasses;
   artifact::Cache cache(settings.cache_folder);
-  std::string disk_key =
-      fmt::format("vgpu\n{}\n{}\n{}\n{}", jit::llvm_version(), jit::key(jit::host_cpu()), passes, *text);
+  std::string disk_key = fmt::format("vgpu\n{}\n{}\n{}\n{}", jit::llvm_version(), jit::key(machine.cpu), passes, *text);
   std::string object;
   if (auto kept = cache.find(disk_key)) object = std::move(*kept);
   if (object.empty()) {
-    auto made = jit::compile(*text, jit::host_cpu(), {.passes = passes, .quick = true});
+    auto made = jit::compile(*text, machine.cpu, {.passes = passes, .quick = true});
     if (!made) return fail(made.error());
     object = std::move(*made);
     cache.keep(disk_key, object);

@@ -33,6 +33,6 @@ Result<std::shared_ptr<const Compiled>> compiled(Program& program, const ptx::Fu
 
 // The kernel's text of LLVM, for `quern emit` and tests.
 Result<std::string> llvm_text(const ptx::Module& module, const ptx::Function& kernel, const AddressSpace& space,
-                              const BlockClass& block, const Checks& checks);
+                              const BlockClass& block, const Settings& settings);
 
 }  // namespace quern::vgpu

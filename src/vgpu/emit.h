@@ -19,7 +19,9 @@
 #include "vgpu/ir.h"
 #include "vgpu/launch.h"
 #include "vgpu/memory.h"
+#include "vgpu/real.h"
 #include "vgpu/shape.h"
+#include "vgpu/slow.h"
 
 namespace quern::vgpu {
 
@@ -126,7 +128,6 @@ class Emit {
   Value spilled(const std::string& slot, const Value& like, const Value& lane);
   // An instruction that this file can't do: an error that names it.
   void unsupported(std::string why = {});
-  // A slow C++ function, once a lane: see slow.h. Arguments are integers of at most 64 bits.
   Value address_vector(const Address& address);  // <32 x i64>
   Address address(const ptx::Operand& operand, ptx::Space space);
   // Makes sure that `bytes` at the address may be read (or written) in all lanes of the mask; else the warp ends.
@@ -166,7 +167,10 @@ class Emit {
   void shuffle();
   Value atomic_result(const Value& old, const Value& b, const Value& c);
   Value atomic_in_memory(const std::string& pointer, const Value& b, const Value& c);
-  void atomic_packed();    // pairs, vectors and 16-bit reals
+  void atomic_packed();  // pairs, vectors, 16-bit reals and 128 bits
+  Value packed_update(const Value& old, const Value& b);
+  Value compare_and_swap(const std::string& pointer, const std::string& type,
+                         const std::function<Value(const Value&)>& change);
   void half_arithmetic();  // f16, bf16 and their pairs: arithmetic, multiply_add, compare and special_function
   void packed_integer();
   struct Carried {
@@ -182,8 +186,40 @@ class Emit {
   void find_nth_set();
   void permute();
   Value comparison(ptx::Modifier how, ptx::Type type, const Value& a, const Value& b);
-  // Reals that LLVM's default rounding does not give: a C++ function once a lane, with the processor's rounding set.
+  Value minimum(const std::vector<Value>& v, bool least);  // or maximum; of floats or doubles
+  // Sum, product, quotient, root of floats or doubles, rounded as asked; directed() are the instructions that need it.
+  Value rounded(ptx::Op op, const std::vector<Value>& v, Round round);
+  Value slow(Slow what, const std::vector<Value>& v, Round round, const std::string& type);
   void directed();
+  Value polynomial(const Value& x, std::initializer_list<uint32_t> coefficients);
+  Value exponential(const Value& x);  // of 2
+  Value logarithm(const Value& x);    // to base 2
+  Value sine(const Value& x, bool cosine);
+  Value hyperbolic_tangent(const Value& x);
+  void high_word_function();
+  // Reals of 16 bits are i16 in registers and floats in between; a pair is an i32.
+  std::vector<Value> elements(const ptx::Operand& operand, int bits, int count);  // integers, the lowest first
+  Value packed(const std::vector<Value>& elements);
+  Value half_flushed(ptx::Type type, const Value& bits);
+  Value half_operand(ptx::Type type, const Value& bits);  // with .ftz
+  Value half_result(ptx::Type type, Value v);             // with .ftz, .sat and .relu
+  Value half_operation(ptx::Op op, ptx::Type type, const std::vector<Value>& v);
+  void half_compare();
+  void mixed_arithmetic();
+  void float_pairs();
+  Value set_value(const Value& is, ptx::Type type, int parts);
+  Value as_float(const ptx::Operand& operand, ptx::Type from);
+  Value clamped(Value v);
+  Value narrowed(ptx::Type to, const Value& v, const Value& random, int random_bits);
+  void narrow_packed();
+  void narrow_to_integer();
+  static const char* integer_rounding(ptx::Modifier how);  // LLVM's function for .rni and its kin
+  void convert_pack();
+  Value video_source(const ptx::Operand& operand, ptx::Type type);  // i64
+  Value video_action(const Value& a, const Value& b);
+  void video_result(Value v, bool sign);
+  void video_elements(int count, bool to_sign, ptx::Type of_a, ptx::Type of_b);
+  void video_multiply_add();
 
   // Values of one float operand with .ftz applied, and of a result with .ftz and .sat.
   Value float_operand(size_t operand);

@@ -52,10 +52,9 @@ void Emit::atomic() {
   bool result = in->op == Op::k_atom;
   if (in->op != Op::k_atom && in->op != Op::k_red) return unsupported();
   Type t = in->type();
-  if (in->of(ModifierGroup::kVector) || ptx::row(t).lanes > 1 || (real(t) && ptx::row(t).bits < 32))
-    return atomic_packed();
   int bits = ptx::row(t).size();
-  if (bits == 128) return unsupported();
+  bool narrow = ptx::row(t).lanes > 1 || (real(t) && ptx::row(t).bits < 32);
+  if (in->of(ModifierGroup::kVector) || narrow || bits == 128) return atomic_packed();
   size_t first = result ? 1 : 0;
   auto space = in->space();
   Address a = address(in->operands[first], space);

@@ -100,9 +100,7 @@ void Emit::compare() {
     if (!other.empty()) other = ir.op(how, other, with);
   }
   if (in->op == Op::k_set) {
-    bool real = ptx::row(in->type()).kind == TypeKind::kFloat;
-    std::string type = fmt::format("i{}", ptx::row(in->type()).size());
-    return write(0, ir.select(r, Ir::number(type, real ? 0x3f800000 : -1), Ir::number(type, 0)));
+    return write(0, set_value(r, in->type(), 1));
   }
   write(0, r);
   if (in->pair_results) write(1, other);

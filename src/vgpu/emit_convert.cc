@@ -11,7 +11,8 @@ using ptx::Type;
 using ptx::TypeKind;
 
 void Emit::convert() {
-  if (in->op != Op::k_cvt || in->types.size() < 2) return unsupported();
+  if (in->op == Op::k_cvt_pack) return convert_pack();
+  if (in->types.size() < 2) return unsupported();
   Type to = in->type(0), from = in->type(1);
   const ptx::TypeRow &t = ptx::row(to), &f = ptx::row(from);
   auto rounding = in->of(ModifierGroup::kRounding);
@@ -39,11 +40,7 @@ void Emit::convert() {
   if (t.kind != TypeKind::kFloat) {  // real to integer
     Value v = read(in->operands[1], from);
     if (in->has(Modifier::kFtz)) v = flushed(v);
-    const char* how = !rounding || *rounding == Modifier::kRzi ? "llvm.trunc"
-                      : *rounding == Modifier::kRni            ? "llvm.roundeven"
-                      : *rounding == Modifier::kRmi            ? "llvm.floor"
-                                                               : "llvm.ceil";
-    v = ir.intrinsic(how, {v});
+    v = ir.intrinsic(integer_rounding(rounding.value_or(Modifier::kRzi)), {v});
     bool to_sign = t.kind == TypeKind::kSigned;
     Value r = ir.convert_intrinsic(to_sign ? "llvm.fptosi.sat" : "llvm.fptoui.sat", v, fmt::format("i{}", t.size()));
     return write_extended(in->operands[0], r, to_sign);
@@ -57,14 +54,7 @@ void Emit::convert() {
   Value v = read(in->operands[1], from);
   if (in->has(Modifier::kFtz)) v = flushed(v);
   if (to == from) {
-    if (rounding) {
-      const char* how = *rounding == Modifier::kRzi   ? "llvm.trunc"
-                        : *rounding == Modifier::kRni ? "llvm.roundeven"
-                        : *rounding == Modifier::kRmi ? "llvm.floor"
-                        : *rounding == Modifier::kRpi ? "llvm.ceil"
-                                                      : "";
-      if (*how) v = ir.intrinsic(how, {v});
-    }
+    if (rounding && *rounding >= Modifier::kRni) v = ir.intrinsic(integer_rounding(*rounding), {v});
     return write(0, float_result(v));
   }
   if (t.size() > f.size()) return write(0, float_result(ir.cast("fpext", v, llvm_type(to))));

@@ -62,36 +62,38 @@ void Emit::float_arithmetic() {
     case Op::k_copysign: return write(0, ir.intrinsic("llvm.copysign", {b, a}));
     case Op::k_min:
     case Op::k_max: {
-      auto least = [&](Value x, Value y) {
-        if (in->has(Modifier::kAbs)) x = ir.intrinsic("llvm.fabs", {x}), y = ir.intrinsic("llvm.fabs", {y});
-        bool min = in->op == Op::k_min;
-        bool nan = in->has(Modifier::kNaN);
-        // -0 is below +0: of numbers that compare equal the one with (or without) the sign is taken.
-        int bits = bits_of(x.type);
-        std::string integer = fmt::format("i{}", bits);
-        Value xb = ir.bits_to(x, integer), yb = ir.bits_to(y, integer);
-        Value equal = ir.bits_to(ir.op(min ? "or" : "and", xb, yb), x.type);
-        Value r = ir.select(ir.compare(min ? "fcmp olt" : "fcmp ogt", x, y), x, y);
-        r = ir.select(ir.compare("fcmp oeq", x, y), equal, r);
-        Value x_nan = ir.compare("fcmp uno", x, x), y_nan = ir.compare("fcmp uno", y, y);
-        Value canonical = Ir::real(x.type, bits == 32 ? 0x7fffffffu : 0x7fffffffffffffffu);
-        if (nan) return ir.select(ir.op("or", x_nan, y_nan), canonical, r);
-        r = ir.select(y_nan, x, ir.select(x_nan, y, r));
-        return ir.select(ir.op("and", x_nan, y_nan), canonical, r);
-      };
-      Value r = least(a, b);
-      if (in->operands.size() > 3) r = least(r, float_operand(3));
-      if (in->has(Modifier::kXorsign)) {
-        std::string integer = fmt::format("i{}", bits_of(a.type));
-        Value sign = ir.op("and", ir.op("xor", ir.bits_to(a, integer), ir.bits_to(b, integer)),
-                           Ir::number(integer, bits_of(a.type) == 32 ? 0x80000000 : INT64_MIN));
-        Value body = ir.bits_to(ir.intrinsic("llvm.fabs", {r}), integer);
-        r = ir.bits_to(ir.op("or", body, sign), a.type);
-      }
-      return write(0, r);
+      std::vector<Value> v = {a, b};
+      if (in->operands.size() > 3) v.push_back(float_operand(3));
+      return write(0, minimum(v, in->op == Op::k_min));
     }
     default: unsupported();
   }
+}
+
+// Of two or three.
+Value Emit::minimum(const std::vector<Value>& v, bool min) {
+  int bits = bits_of(v[0].type);
+  std::string integer = fmt::format("i{}", bits);
+  auto absolute = [&](const Value& x) { return in->has(Modifier::kAbs) ? ir.intrinsic("llvm.fabs", {x}) : x; };
+  auto least = [&](const Value& x, const Value& y) {
+    // -0 is below +0: of numbers that compare equal the one with (or without) the sign is taken.
+    Value equal = ir.bits_to(ir.op(min ? "or" : "and", ir.bits_to(x, integer), ir.bits_to(y, integer)), x.type);
+    Value r = ir.select(ir.compare(min ? "fcmp olt" : "fcmp ogt", x, y), x, y);
+    r = ir.select(ir.compare("fcmp oeq", x, y), equal, r);
+    Value x_nan = ir.compare("fcmp uno", x, x), y_nan = ir.compare("fcmp uno", y, y);
+    Value canonical = Ir::real(x.type, bits == 32 ? 0x7fffffffu : 0x7fffffffffffffffu);
+    if (in->has(Modifier::kNaN)) return ir.select(ir.op("or", x_nan, y_nan), canonical, r);
+    r = ir.select(y_nan, x, ir.select(x_nan, y, r));
+    return ir.select(ir.op("and", x_nan, y_nan), canonical, r);
+  };
+  Value r = absolute(v[0]);
+  for (size_t i = 1; i < v.size(); ++i) r = least(r, absolute(v[i]));
+  if (!in->has(Modifier::kXorsign)) return r;
+  Value sign = ir.bits_to(v[0], integer);
+  for (size_t i = 1; i < v.size(); ++i) sign = ir.op("xor", sign, ir.bits_to(v[i], integer));
+  sign = ir.op("and", sign, Ir::number(integer, bits == 32 ? 0x80000000 : INT64_MIN));
+  Value body = ir.bits_to(ir.intrinsic("llvm.fabs", {r}), integer);
+  return ir.bits_to(ir.op("or", body, sign), r.type);
 }
 
 void Emit::float_multiply_add() {

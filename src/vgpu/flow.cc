@@ -82,7 +82,7 @@ void find_live(const ptx::Function& f, Flow& flow) {
   for (size_t b = 0; b < flow.blocks.size(); ++b) {
     for (int32_t i = flow.blocks[b].begin; i < flow.blocks[b].end; ++i) {
       const Instruction& in = f.instructions[static_cast<size_t>(i)];
-      Uses u = uses(in);
+      Uses u = uses(in, static_cast<int32_t>(f.registers.size()));
       for (int32_t r : u.reads) {
         if (!has(written[b], r)) add(read[b], r);
       }
@@ -127,7 +127,7 @@ void find_spins(const ptx::Function& f, Flow& flow) {
   for (bool changed = true; changed;) {
     changed = false;
     for (const Instruction& in : f.instructions) {
-      Uses u = uses(in);
+      Uses u = uses(in, static_cast<int32_t>(f.registers.size()));
       bool from = may_wait(in);
       for (int32_t r : u.reads) from |= has(heard, r);
       if (!from) continue;
@@ -154,7 +154,7 @@ bool has_spins(const Flow& flow) {
   return std::any_of(flow.blocks.begin(), flow.blocks.end(), [](const Block& b) { return b.spins; });
 }
 
-Uses uses(const Instruction& in) {
+Uses uses(const Instruction& in, int32_t carry) {
   Uses out;
   if (in.guard.reg != ptx::kNone) out.reads.push_back(in.guard.reg);
   size_t results = result_count(in);
@@ -164,6 +164,8 @@ Uses uses(const Instruction& in) {
     registers(operand, written ? out.writes : out.reads);
     if (written && reads_result(in)) registers(operand, out.reads);
   }
+  if (carry != ptx::kNone && reads_carry(in)) out.reads.push_back(carry);
+  if (carry != ptx::kNone && writes_carry(in)) out.writes.push_back(carry);
   return out;
 }
 

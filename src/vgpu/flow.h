@@ -56,10 +56,11 @@ bool has_spins(const Flow& flow);
 // Fills Block::waiting from Block::divergent and Block::parks.
 void find_waiting(Flow& flow);
 
-// The registers that an instruction reads or writes, the guard among the former.
+// The registers that an instruction reads or writes, the guard among the former; the carry flag where it is given a
+// number.
 struct Uses {
   std::vector<int32_t> reads, writes;
 };
-Uses uses(const ptx::Instruction& instruction);
+Uses uses(const ptx::Instruction& instruction, int32_t carry = ptx::kNone);
 
 }  // namespace quern::vgpu

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "jit/cpu_target.h"
 #include "vgpu/fault.h"
 #include "vgpu/program.h"
 
@@ -51,6 +52,14 @@ struct Launch {
   bool cooperative = false;
 };
 
+// The processor that code is made for. Masks of lanes are kept in registers for them where there are such, and else as
+// vectors of 32-bit lanes; either form is right on any.
+struct Machine {
+  jit::CpuTarget cpu;
+  bool lane_masks = true;
+};
+Machine this_machine();
+
 struct Settings {
   Checks checks;
   Limits limits;
@@ -61,6 +70,7 @@ struct Settings {
   std::function<void(std::string_view)> printed;  // what vprintf writes; null: standard output
   bool count = false;                             // count warp instructions: Ran::warp_instructions
   std::string cache_folder;                       // of compiled code; empty: none
+  std::optional<Machine> machine;                 // other than this one; it must run here
 };
 
 struct Ran {

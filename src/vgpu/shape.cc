@@ -95,6 +95,7 @@ class Transfer {
   }
 
   bool all_uniform() const {
+    if (reads_carry(in_) && !shapes_.of.back().scalar()) return false;
     for (size_t i = result_count(in_); i < in_.operands.size(); ++i) {
       if (!uniform_operand(in_.operands[i])) return false;
     }
@@ -384,7 +385,7 @@ Shapes find_shapes(const ptx::Function& f, Flow& flow, const BlockClass& block, 
   out.blend.assign(f.instructions.size(), false);
   std::vector<int> writes(registers, 0);
   for (const Instruction& in : f.instructions) {
-    Uses u = uses(in);
+    Uses u = uses(in, static_cast<int32_t>(f.registers.size()));
     for (int32_t r : u.writes) ++writes[static_cast<size_t>(r)];
     if (in.op == Op::k_mov && in.guard.reg == ptx::kNone && in.operands[0].kind == OperandKind::kRegister &&
         in.operands[1].kind == OperandKind::kInteger) {
@@ -395,7 +396,7 @@ Shapes find_shapes(const ptx::Function& f, Flow& flow, const BlockClass& block, 
     if (writes[r] != 1) out.constant[r] = std::nullopt;
   }
   std::vector<Uses> all;
-  for (const Instruction& in : f.instructions) all.push_back(uses(in));
+  for (const Instruction& in : f.instructions) all.push_back(uses(in, static_cast<int32_t>(f.registers.size())));
   for (bool changed = true; changed;) {
     changed = false;
     auto raise = [&](int32_t r, const Shape& to) {

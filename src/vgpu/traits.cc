@@ -14,6 +14,19 @@ Family family(const Instruction& in) { return ptx::row(in.op).family; }
 
 }  // namespace
 
+bool executes(Family family) {
+  switch (family) {
+    case Family::kMatrix:
+    case Family::kAsyncCopy:
+    case Family::kMbarrier:
+    case Family::kBulkCopy:
+    case Family::kCluster:
+    case Family::kTensorCore:
+    case Family::kTexture: return false;
+    default: return true;
+  }
+}
+
 bool ends_block(const Instruction& in) {
   return in.op == Op::k_bra || in.op == Op::k_brx_idx || in.op == Op::k_ret || in.op == Op::k_exit ||
          in.op == Op::k_trap;

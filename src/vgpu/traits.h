@@ -7,6 +7,8 @@
 
 namespace quern::vgpu {
 
+// Families of which nothing is executed yet: an instruction of theirs is N920.
+bool executes(ptx::Family family);
 // Control does not simply go on behind it: branches, returns, traps.
 bool ends_block(const ptx::Instruction& in);
 // Lanes wait there until others have come, so it must stand at the head of a block.

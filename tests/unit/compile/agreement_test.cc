@@ -334,6 +334,7 @@ TEST(Agreement, FactorsOfALocalMayBeTakenOut) {
   set(c, "k", [](int64_t i) { return 1e-20 * static_cast<double>(1 + i % 3); });
   set(c, "scale", [](int64_t) { return 1e30; });
   EXPECT_EQ(wrong(c), "");
+}
 
 // Steps of the old gauge are named where the finish has them too: a new maximum may not be written over the old one
 // before they are known.

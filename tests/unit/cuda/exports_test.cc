@@ -25,13 +25,13 @@ TEST(Exports, EveryNameHasAFunction) {
 TEST(Exports, NothingIsThereInVain) {
   std::set<std::string_view> known;
   for (int version : {12, 13}) known.insert(exported_names(version).begin(), exported_names(version).end());
-#define QUERN_TABLE(name) \
-  for (const Export& e : name##_exports()) EXPECT_TRUE(known.contains(e.name)) << e.name;
+#define QUERN_TABLE(table) \
+  for (const Export& e : table##_exports()) EXPECT_TRUE(known.contains(e.name)) << e.name;
   QUERN_EXPORT_TABLES(QUERN_TABLE)
 #undef QUERN_TABLE
   known = {exported_names(kDriverVersion).begin(), exported_names(kDriverVersion).end()};
-#define QUERN_TABLE(name) \
-  for (const Export& e : name##_exports()) EXPECT_TRUE(known.contains(e.name)) << e.name;
+#define QUERN_TABLE(table) \
+  for (const Export& e : table##_exports()) EXPECT_TRUE(known.contains(e.name)) << e.name;
   QUERN_DRIVER_TABLES(QUERN_TABLE)
 #undef QUERN_TABLE
 #define QUERN_SAME(driver, runtime) EXPECT_TRUE(known.contains(#driver)) << #driver;
