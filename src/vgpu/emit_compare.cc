@@ -62,7 +62,7 @@ void Emit::compare() {
     Type by = in->type(1);
     Value c = read(o[3], by);
     if (ptx::row(by).kind == TypeKind::kFloat && in->has(Modifier::kFtz)) c = flushed(c);
-    Value yes = ptx::row(by).kind == TypeKind::kFloat ? ir.compare("fcmp oge", c, Ir::number("float", 0))
+    Value yes = ptx::row(by).kind == TypeKind::kFloat ? ir.compare("fcmp oge", c, Ir::zero("float"))
                                                       : ir.compare("icmp sge", c, Ir::number(c.type, 0));
     return write(0, ir.select(yes, read_bits(o[1], bits), read_bits(o[2], bits)));
   }

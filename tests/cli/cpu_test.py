@@ -171,16 +171,15 @@ class Cpu(QuernCase):
         out = self.expect(f"bench m.qn {SIZES}")
         self.assertIn("fused is ", out)
 
-    def test_bench_without_a_form(self):
-        """Each score has a place only in the fused form: without a limit of the range there is none in memory."""
+    def test_bench_of_ranges_that_data_end(self):
+        """Every form is measured, or is said not to be."""
         words = (f"bench {KERNELS}/attention.qn:attention_varlen --dim S=2 --dim H=4 --dim G=2 --dim N=16 --dim D=16 "
                  "--dim E=16")
         found = self.json(words)
         self.assertEqual(found["forms"][0]["name"], "fused")
         self.assertEqual(len(found["forms"]) + len(found["missing"]), 3)
-        self.assertTrue(found["missing"])
         out = self.expect(words)
-        self.assertRegex(out, r"(?m)^fused .*\n(.*\n)*(unfused|scalar loops) +not measured: ")
+        self.assertEqual(out.count("not measured: "), len(found["missing"]))
 
     def test_nothing_is_half_written_by_a_killed_run(self):
         """The cache after a run that is killed while it compiles: the next run works."""
