@@ -1,6 +1,7 @@
 #include "cli/command_line.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
 #include "base/text.h"
 #include "cli/commands.h"
@@ -115,7 +116,7 @@ void add_bench(CLI::App& app, CommandLine& line, Collected& once) {
 }
 
 void add_exec(CLI::App& app, CommandLine& line, Collected& once) {
-  option(app, "PROGRAM", line.targets, "", "A program built by nvcc, or a .ptx or .cu file")->expected(1)->required();
+  option(app, "PROGRAM", line.targets, "", "A program built by nvcc, or a .ptx or .cu file")->expected(1);
   option(app, "ARGUMENT", line.arguments, "...", "The program's; or KERNEL and its: file.npy, inout:file.npy, number")
       ->allow_extra_args();
   option(app, "--chip", once.chip, "NAME", "The GPU to be: a100, h100 (the default), b200, 4090, ...");
@@ -212,6 +213,27 @@ std::string translate(const CLI::ParseError& e) {
   return what;
 }
 
+// What stands behind `--` in a line of `exec` is the program's or kernel's, whatever it looks like: CLI11 doesn't get
+// it.
+Texts split_exec(std::vector<const char*>& words) {
+  auto command = std::find_if(words.begin() + 1, words.end(), [](const char* w) { return *w != '-'; });
+  auto mark = std::ranges::find(words, std::string_view("--"));
+  if (command == words.end() || std::string_view(*command) != "exec" || mark == words.end()) return {};
+  Texts rest(mark + 1, words.end());
+  words.erase(mark, words.end());
+  return rest;
+}
+
+// The first word is the program.
+std::optional<Diagnostic> join_exec(CommandLine& line, Texts rest) {
+  line.targets.insert(line.targets.end(), line.arguments.begin(), line.arguments.end());
+  line.targets.insert(line.targets.end(), rest.begin(), rest.end());
+  if (line.targets.empty()) return usage_error("exec", "PROGRAM is missing");
+  line.arguments.assign(line.targets.begin() + 1, line.targets.end());
+  line.targets.resize(1);
+  return std::nullopt;
+}
+
 }  // namespace
 
 Diagnostic usage_error(const std::string& command, std::string what) {
@@ -250,9 +272,11 @@ Result<CommandLine> parse_command_line(int argc, const char* const* argv) {
   }
   app.footer(kFooter);
 
+  std::vector<const char*> words(argv, argv + argc);
+  Texts rest = argc > 0 ? split_exec(words) : Texts();
   std::string problem;
   try {
-    app.parse(argc, argv);
+    app.parse(static_cast<int>(words.size()), words.data());
   } catch (const CLI::CallForHelp&) {
     const auto parsed = app.get_subcommands();
     line.text = parsed.empty() ? app.help() : parsed[0]->help(app.get_name());
@@ -274,6 +298,9 @@ Result<CommandLine> parse_command_line(int argc, const char* const* argv) {
   if (parsed.empty()) return fail(usage_error("", "a command is missing"));
   if (auto d = leftover(*parsed[0], line.command)) return fail(*std::move(d));
   if (auto d = take_all(once, line)) return fail(*std::move(d));
+  if (line.command == "exec") {
+    if (auto d = join_exec(line, std::move(rest))) return fail(*std::move(d));
+  }
   return line;
 }
 

@@ -18,7 +18,7 @@ FOLDER = tempfile.TemporaryDirectory(prefix="quern-cuda-")
 
 def build(name, *options, sources=None, output=None):
     """The program that nvcc makes of name.cu, made once."""
-    path = pathlib.Path(FOLDER.name) / (output or "-".join([name, *options]).replace("/", "_").replace("=", "_"))
+    path = pathlib.Path(FOLDER.name) / (output or "-".join([name, *options]).translate(str.maketrans("/=,", "___")))
     if not path.exists():
         files = [str(HERE / f"{source}.cu") for source in sources or [name]]
         subprocess.run([NVCC, "-std=c++17", "-lineinfo", "-o", str(path), *options, *files], check=True,

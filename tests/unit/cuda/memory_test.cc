@@ -86,6 +86,7 @@ TEST(Memory, ArraysOfThreeDimensions) {
   back.kind = CopyKind::kDeviceToHost;
   ok(call("cudaMemcpy3D", static_cast<const Copy3D*>(&back)));
   EXPECT_EQ(std::vector<int>(out.begin(), out.begin() + 4), (std::vector<int>{18, 19, 22, 23}));
+  back.dst_ptr.pitch = 4 * sizeof(int);
   back.extent = {4, 2, 1};
   EXPECT_EQ(call("cudaMemcpy3D", static_cast<const Copy3D*>(&back)), Error::kInvalidValue);
   ok(call("cudaFreeArray", array));
