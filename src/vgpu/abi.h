@@ -8,6 +8,7 @@
 namespace quern::vgpu {
 
 struct Warp;
+struct MatrixCall;
 
 // What emitted code asks for. The return value is zero to go on; anything else ends the warp at once.
 enum class Service : int32_t {
@@ -61,6 +62,7 @@ struct Warp {
   uint32_t total_shared;
   uint32_t smid, nsmid, envreg[2];
   uint64_t grid_id;
+  void (*const* multiply)(MatrixCall*);  // products of matrices, by Multiplier
   // The scheduler's own from here on.
   void* owner = nullptr;
 };

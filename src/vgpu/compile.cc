@@ -64,6 +64,7 @@ Result<std::shared_ptr<const Compiled>> compiled(Program& program, const ptx::Fu
   out->shared_bytes = emit.frame().shared_bytes;
   out->local_bytes = emit.frame().local_bytes;
   out->waits = Emit::waits(out->body);
+  out->multipliers = multipliers(machine.cpu.level);
   for (const Block& b : emit.flow().blocks) out->block_instructions.push_back(b.end - b.begin);
   bool loop = !out->waits && !out->local_bytes && !out->shared_bytes;
   auto text = emit.text(loop);

@@ -9,6 +9,7 @@
 #include "vgpu/abi.h"
 #include "vgpu/emit.h"
 #include "vgpu/launch.h"
+#include "vgpu/matrix/matrix.h"
 #include "vgpu/program.h"
 
 namespace quern::vgpu {
@@ -23,6 +24,7 @@ class Compiled {
   int64_t shared_bytes = 0;                 // static
   int64_t local_bytes = 0;                  // a thread
   bool waits = false;                       // warps wait for others: each needs a stack
+  const Multiply* multipliers = nullptr;    // of the processor that the code is made for
   std::vector<CheckRecord> checks;          // by the number that a failed one gives
   std::vector<int32_t> block_instructions;  // PTX instructions of each block, for counting
 };

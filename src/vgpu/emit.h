@@ -164,6 +164,10 @@ class Emit {
   void float_arithmetic();
   void float_multiply_add();
   void convert_narrow();  // to and from reals of 16 bits and fewer
+  void multiply_matrices();
+  void fragment_access();
+  void matrix_access();
+  Value transposed_rows(const Value& v);
   void shuffle();
   Value atomic_result(const Value& old, const Value& b, const Value& c);
   Value atomic_in_memory(const std::string& pointer, const Value& b, const Value& c);
@@ -301,6 +305,7 @@ class Emit {
   std::vector<FaultEdge> faults_;
   std::vector<CheckRecord> records_;
   std::vector<bool> grouped_;  // instructions whose access an earlier one's check has covered
+  std::string matrix_frame_;   // the slot of a MatrixCall; empty: none yet
   Diagnostics problems_;
 };
 

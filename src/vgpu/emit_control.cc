@@ -114,7 +114,8 @@ void Emit::park(int32_t b) {
   Value here = ir.mask_bits(block_lanes());
   Value named = Ir::number("i32", 0xffffffff);
   bool whole = ptx::row(first.op).family == Family::kBarrier && first.op != ptx::Op::k_bar_warp_sync;
-  if (!whole && !first.operands.empty()) {
+  bool all = whole || ptx::row(first.op).family == Family::kMatrix;
+  if (!all && !first.operands.empty()) {
     Value m = read_bits(first.operands.back(), 32);
     // Lanes name the same mask; the first one's is taken.
     if (m.vector) {

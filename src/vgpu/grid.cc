@@ -91,6 +91,7 @@ void Grid::prepare(WarpRun& run, BlockRun& block, uint32_t index) {
   w.local = block.local + uint64_t{index} * 32 * static_cast<uint64_t>(compiled_.local_bytes);
   w.variables = variables_.data();
   w.service = &Services::enter;
+  w.multiply = compiled_.multipliers;
   w.dynamic_shared = static_cast<uint32_t>(launch_.shared_bytes);
   w.total_shared = static_cast<uint32_t>(compiled_.shared_bytes + launch_.shared_bytes);
   w.nsmid = static_cast<uint32_t>(settings_.limits.multiprocessors);

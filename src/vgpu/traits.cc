@@ -14,9 +14,9 @@ Family family(const Instruction& in) { return ptx::row(in.op).family; }
 
 }  // namespace
 
-bool executes(Family family) {
-  switch (family) {
-    case Family::kMatrix:
+bool executes(Op op) {
+  if (op == Op::k_mma_sp || op == Op::k_mma_sp_ordered_metadata) return false;
+  switch (ptx::row(op).family) {
     case Family::kAsyncCopy:
     case Family::kMbarrier:
     case Family::kBulkCopy:
@@ -33,7 +33,8 @@ bool ends_block(const Instruction& in) {
 }
 
 bool waits_for_lanes(const Instruction& in) {
-  return family(in) == Family::kBarrier || (family(in) == Family::kWarp && in.has(Modifier::kSync));
+  bool together = family(in) == Family::kWarp || family(in) == Family::kMatrix;
+  return family(in) == Family::kBarrier || (together && in.has(Modifier::kSync));
 }
 
 size_t result_count(const Instruction& in) {

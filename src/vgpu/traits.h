@@ -7,8 +7,8 @@
 
 namespace quern::vgpu {
 
-// Families of which nothing is executed yet: an instruction of theirs is N920.
-bool executes(ptx::Family family);
+// Others are N920 where a launched kernel contains them.
+bool executes(ptx::Op op);
 // Control does not simply go on behind it: branches, returns, traps.
 bool ends_block(const ptx::Instruction& in);
 // Lanes wait there until others have come, so it must stand at the head of a block.

@@ -1,0 +1,95 @@
+// Compiled for AVX-512: nothing in here may be shared with code for other processors, so all is in this file alone.
+#ifdef __x86_64__
+#include <immintrin.h>
+
+#include "vgpu/matrix/fast.h"
+
+namespace quern::vgpu {
+namespace {
+
+// Word n * 8 + k of 8 columns of 8 steps, at place 8 * k + (columns 0 2 4 6 1 3 5 7).
+struct alignas(64) Order {
+  uint16_t at[2][32];
+  constexpr Order() : at{} {
+    for (int k = 0; k < 8; ++k) {
+      for (int i = 0; i < 8; ++i) at[k / 4][k % 4 * 8 + i] = static_cast<uint16_t>((i % 4 * 2 + i / 4) * 8 + k);
+    }
+  }
+};
+constexpr Order kOrder;
+
+struct Avx512 {
+  static constexpr int kLanes = 16;
+  using Vector = __m512;
+  static Vector load(const float* p) { return _mm512_load_ps(p); }
+  static void store(float* p, Vector v) { _mm512_store_ps(p, v); }
+  static Vector repeat(const float* p) { return _mm512_broadcast_f32x4(_mm_load_ps(p)); }
+  template <int kStep>
+  static Vector spread(Vector v) {
+    return _mm512_permute_ps(v, kStep * 0x55);
+  }
+  static Vector multiply_add(Vector a, Vector b, Vector c) { return _mm512_fmadd_ps(a, b, c); }
+
+  template <bool kBrain>
+  static Vector widen(__m256i v) {
+    if (kBrain) return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(v), 16));
+    return _mm512_cvtph_ps(v);
+  }
+  // A register of A: 8 rows of 8 steps; 4 steps to each array.
+  template <bool kBrain>
+  static void rows(const uint32_t* from, float* low, float* high) {
+    for (int h = 0; h < 2; ++h) {
+      Vector x = widen<kBrain>(_mm256_load_si256(reinterpret_cast<const __m256i*>(from + h * 16)));
+      Vector y = widen<kBrain>(_mm256_load_si256(reinterpret_cast<const __m256i*>(from + h * 16 + 8)));
+      _mm512_store_ps(low + h * 16, _mm512_shuffle_f32x4(x, y, 0x88));
+      _mm512_store_ps(high + h * 16, _mm512_shuffle_f32x4(x, y, 0xdd));
+    }
+  }
+  template <bool kBrain>
+  static void columns(const uint32_t* from, float (*to)[8]) {
+    __m512i x = _mm512_load_si512(from), y = _mm512_load_si512(from + 16);
+    for (int h = 0; h < 2; ++h) {
+      __m512i four = _mm512_permutex2var_epi16(x, _mm512_load_si512(kOrder.at[h]), y);
+      _mm512_store_ps(to[h * 4], widen<kBrain>(_mm512_castsi512_si256(four)));
+      _mm512_store_ps(to[h * 4 + 2], widen<kBrain>(_mm512_extracti64x4_epi64(four, 1)));
+    }
+  }
+  // A register of pairs of f16 as two of floats: the low ones, then the high ones.
+  static void widen_register(const uint32_t* from, float* to) {
+    for (int h = 0; h < 32; h += 16) {
+      __m512i v = _mm512_load_si512(from + h);
+      _mm512_store_ps(to + h, _mm512_cvtph_ps(_mm512_cvtepi32_epi16(v)));
+      _mm512_store_ps(to + 32 + h, _mm512_cvtph_ps(_mm512_cvtepi32_epi16(_mm512_srli_epi32(v, 16))));
+    }
+  }
+  static void narrow_register(const float* from, uint32_t* to) {
+    for (int h = 0; h < 32; h += 16) {
+      auto narrow = [](const float* p) {
+        return _mm512_cvtepu16_epi32(_mm512_cvtps_ph(_mm512_load_ps(p), _MM_FROUND_TO_NEAREST_INT));
+      };
+      _mm512_store_si512(to + h, _mm512_or_si512(narrow(from + h), _mm512_slli_epi32(narrow(from + 32 + h), 16)));
+    }
+  }
+
+  struct Integers {
+    static constexpr int kLanes = 16;
+    using Vector = __m512i;
+    static Vector load(const int32_t* p) { return _mm512_load_si512(p); }
+    static void store(int32_t* p, Vector v) { _mm512_store_si512(p, v); }
+    static Vector repeat(const int32_t* p) {
+      return _mm512_broadcast_i32x4(_mm_load_si128(reinterpret_cast<const __m128i*>(p)));
+    }
+    template <int kStep>
+    static Vector spread(Vector v) {
+      return _mm512_shuffle_epi32(v, static_cast<_MM_PERM_ENUM>(kStep * 0x55));
+    }
+    static Vector multiply_add(Vector a, Vector b, Vector c) { return _mm512_add_epi32(_mm512_mullo_epi32(a, b), c); }
+  };
+};
+
+}  // namespace
+
+const Multiply* multipliers_avx512() { return kTable<Avx512>; }
+
+}  // namespace quern::vgpu
+#endif

@@ -1,0 +1,129 @@
+// Products of matrices: every fast way against the plain one, on random and hostile numbers.
+#include "vgpu/matrix/matrix.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <random>
+#include <vector>
+
+#include "jit/cpu_target.h"
+
+namespace quern::vgpu {
+namespace {
+
+using Extents = std::array<int, 3>;
+
+std::vector<MatrixCall> kinds() {
+  std::vector<MatrixCall> out;
+  auto add = [&](Extents e, Element a, Element b, Element c, Element d, int saturate = 0) {
+    MatrixCall t;
+    t.m = e[0], t.n = e[1], t.k = e[2];
+    t.a = a, t.b = b, t.c = c, t.d = d;
+    t.saturate = saturate;
+    out.push_back(t);
+  };
+  const Extents pairs[] = {{16, 8, 8}, {16, 8, 16}, {16, 16, 16}, {32, 8, 16}, {8, 32, 16}};
+  for (Extents e : pairs) {
+    add(e, Element::kBf16, Element::kBf16, Element::kF32, Element::kF32);
+    for (Element c : {Element::kF16, Element::kF32}) {
+      for (Element d : {Element::kF16, Element::kF32}) add(e, Element::kF16, Element::kF16, c, d);
+    }
+  }
+  for (Extents e : {Extents{16, 8, 4}, Extents{16, 8, 8}, Extents{16, 16, 8}})
+    add(e, Element::kTf32, Element::kTf32, Element::kF32, Element::kF32);
+  for (Element a : {Element::kE4m3, Element::kE5m2}) {
+    for (Element b : {Element::kE4m3, Element::kE5m2}) {
+      add({16, 8, 32}, a, b, Element::kF32, Element::kF32);
+      add({16, 8, 16}, a, b, Element::kF16, Element::kF16);
+    }
+  }
+  const Extents bytes[] = {{8, 8, 16}, {16, 8, 16}, {16, 8, 32}, {16, 16, 16}, {32, 8, 16}, {8, 32, 16}};
+  for (int saturate : {0, 1}) {
+    for (Element a : {Element::kS8, Element::kU8}) {
+      for (Element b : {Element::kS8, Element::kU8}) {
+        for (Extents e : bytes) add(e, a, b, Element::kS32, Element::kS32, saturate);
+      }
+    }
+    for (Element a : {Element::kS4, Element::kU4}) {
+      for (Element b : {Element::kS4, Element::kU4}) {
+        for (Extents e : {Extents{8, 8, 32}, Extents{16, 8, 32}, Extents{16, 8, 64}})
+          add(e, a, b, Element::kS32, Element::kS32, saturate);
+      }
+    }
+  }
+  return out;
+}
+
+bool is_nan(Element e, uint32_t code) {
+  return e == Element::kF16 ? (code & 0x7fff) > 0x7c00 : e == Element::kF32 && (code & 0x7fffffff) > 0x7f800000;
+}
+
+void compare(const MatrixCall& of, jit::VectorLevel level) {
+  MatrixCall plain = of, fast = of;
+  multipliers(jit::VectorLevel::kSse2)[0](&plain);
+  multipliers(level)[static_cast<int>(multiplier_of(of))](&fast);
+  int bits = bits_of(of.d);
+  for (int i = 0; i < of.m * of.n; ++i) {
+    auto element = [&](const MatrixCall& t) {
+      uint32_t word = t.rc[i * bits / 32];
+      return bits == 16 ? word >> (i % 2 * 16) & 0xffff : word;
+    };
+    if (is_nan(of.d, element(plain)) && is_nan(of.d, element(fast))) continue;
+    ASSERT_EQ(element(plain), element(fast))
+        << "m" << of.m << "n" << of.n << "k" << of.k << " of " << static_cast<int>(of.a) << " and "
+        << static_cast<int>(of.b) << ", " << jit::name(level) << ", element " << i;
+  }
+}
+
+TEST(Matrix, EveryWayGivesTheSameBits) {
+  std::mt19937 random(1);
+  for (jit::VectorLevel level : {jit::VectorLevel::kAvx2, jit::VectorLevel::kAvx512}) {
+    if (!jit::runs_here(jit::cpu_of(level))) continue;
+    for (MatrixCall t : kinds()) {
+      for (int round = 0; round < 30; ++round) {
+        for (auto* registers : {t.ra, t.rb, t.rc}) {
+          for (int i = 0; i < 512; ++i) registers[i] = static_cast<uint32_t>(random());
+        }
+        // All bits at random are infinities, NaNs and overflows before long: most rounds have moderate exponents.
+        bool reals = t.c == Element::kF32 || t.c == Element::kF16;
+        for (int i = 0; reals && round % 10 && i < 512; ++i) {
+          uint32_t moderate = t.a == Element::kF16 ? 0xbfffbfff : 0xbfbfbfbf;
+          t.ra[i] &= moderate, t.rb[i] &= moderate;
+          t.rc[i] &= t.c == Element::kF16 ? 0xbfffbfff : 0xbfffffff;
+        }
+        compare(t, level);
+      }
+    }
+  }
+}
+
+// Of numbers that every order adds to the same: what a product is at all.
+TEST(Matrix, IdentityTimesMatrix) {
+  MatrixCall t{};
+  t.m = 16, t.n = 8, t.k = 16;
+  t.a = t.b = Element::kF16;
+  t.c = t.d = Element::kF32;
+  // A: ones at row = column: registers 0 (rows and columns below 8) and 3 (the rest), lane 4 * row + column / 2.
+  for (int r = 0; r < 8; ++r) {
+    uint32_t one = 0x3c00u << (r % 2 * 16);
+    t.ra[r * 4 + r / 2] = one;
+    t.ra[3 * 32 + r * 4 + r / 2] = one;
+  }
+  for (int l = 0; l < 32; ++l) {
+    // f16 of the integers 2k and 2k + 1 at rows of k, the same in every column
+    const uint32_t halves[] = {0x0000, 0x3c00, 0x4000, 0x4200, 0x4400, 0x4500, 0x4600, 0x4700};
+    t.rb[l] = halves[l % 4 * 2] | halves[l % 4 * 2 + 1] << 16;
+    t.rb[32 + l] = t.rb[l];
+  }
+  multipliers(jit::VectorLevel::kSse2)[0](&t);
+  for (int row = 0; row < 16; ++row) {
+    for (int column = 0; column < 8; ++column) {
+      uint32_t code = t.rc[(row / 8 * 2 + column % 2) * 32 + row % 8 * 4 + column / 2];
+      EXPECT_EQ(real_of(Element::kF32, code), static_cast<float>(row % 8)) << row << ", " << column;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace quern::vgpu
