@@ -24,6 +24,7 @@ enum class Service : int32_t {
   kFree,
   kCall,  // an instruction that is done by a C++ function; data: SlowCall
   kClock,
+  kMbarrier,  // data: MbarrierCall
 };
 
 struct BarrierCall {

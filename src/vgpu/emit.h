@@ -155,6 +155,7 @@ class Emit {
   void warp();
   void matrix();
   void async_copy();
+  void mbarrier();
   void texture();
   void video();
   void system();
@@ -164,6 +165,8 @@ class Emit {
   void float_arithmetic();
   void float_multiply_add();
   void convert_narrow();  // to and from reals of 16 bits and fewer
+  void copy_lanes(const Address& to, const Address& from, int64_t bytes, const Mask& m);
+  void copy_parts(const Address& to, const Address& from, int64_t bytes, const Value& given, const Mask& m);
   void multiply_matrices();
   void fragment_access();
   void matrix_access();

@@ -273,7 +273,7 @@ void Emit::instruction(int32_t index) {
     case Family::kSystem: system(); break;
     case Family::kControl: call(); break;
     case Family::kCache: break;  // hints
-    case Family::kMbarrier:
+    case Family::kMbarrier: mbarrier(); break;
     case Family::kBulkCopy:
     case Family::kCluster:
     case Family::kTensorCore: unsupported(); break;

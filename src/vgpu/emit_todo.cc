@@ -1,6 +1,5 @@
 // Instructions that the virtual GPU can't execute yet: a kernel that contains one is N920 when it is launched.
 #include "vgpu/emit.h"
 namespace quern::vgpu {
-void Emit::async_copy() { unsupported(); }
 void Emit::texture() { unsupported(); }
 }  // namespace quern::vgpu

@@ -224,6 +224,7 @@ void Grid::rest(WarpRun& run) {
 
 bool Grid::turn(BlockRun& block) {
   uint32_t live = block.live;
+  uint64_t phases = block.phases;
   uint32_t before[16];
   for (size_t b = 0; b < 16; ++b) before[b] = block.barriers[b].turn;
   for (WarpRun& run : block.warps) run.yielded = false;
@@ -234,7 +235,7 @@ bool Grid::turn(BlockRun& block) {
     if (run.waits != Waits::kReady || run.yielded) continue;
     run.fiber->enter();
   }
-  bool moved = block.live != live;
+  bool moved = block.live != live || block.phases != phases;
   for (size_t b = 0; b < 16; ++b) moved |= before[b] != block.barriers[b].turn;
   return moved;
 }

@@ -55,7 +55,8 @@ struct BlockRun {
   Grid* grid = nullptr;
   uint64_t index = 0;
   std::vector<WarpRun> warps;
-  uint32_t live = 0;  // warps
+  uint32_t live = 0;    // warps
+  uint64_t phases = 0;  // of barriers in shared memory, that ended
   Barrier barriers[16];
   uint64_t shared = 0, local = 0;  // addresses; 0: none
 };

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "ptx/print.h"
+#include "vgpu/mbarrier.h"
 #include "vgpu/slow.h"
 
 namespace quern::vgpu {
@@ -93,6 +94,7 @@ int32_t Services::enter(Warp* warp, Service what, int32_t site, uint32_t lanes, 
       words[1] = words[0] ? ns : ns * static_cast<uint64_t>(grid.settings_.limits.clock_khz) / 1000000;
       return 0;
     }
+    case Service::kMbarrier: run.block->phases += quern::vgpu::run(*static_cast<MbarrierCall*>(data), lanes); return 0;
     case Service::kCall: quern::vgpu::run(*static_cast<SlowCall*>(data)); return 0;
   }
   return 1;

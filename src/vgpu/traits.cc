@@ -17,8 +17,6 @@ Family family(const Instruction& in) { return ptx::row(in.op).family; }
 bool executes(Op op) {
   if (op == Op::k_mma_sp || op == Op::k_mma_sp_ordered_metadata) return false;
   switch (ptx::row(op).family) {
-    case Family::kAsyncCopy:
-    case Family::kMbarrier:
     case Family::kBulkCopy:
     case Family::kCluster:
     case Family::kTensorCore:
@@ -50,6 +48,7 @@ size_t result_count(const Instruction& in) {
     case Family::kAtomic: return in.op == Op::k_red ? 0 : 1;
     case Family::kTexture: return in.op == Op::k_sust || in.op == Op::k_sured ? 0 : pair;
     case Family::kMatrix: return in.op == Op::k_wmma_store || in.op == Op::k_stmatrix ? 0 : 1;
+    case Family::kMbarrier: return in.operands[0].kind == ptx::OperandKind::kAddress ? 0 : 1;
     case Family::kSystem: return in.op == Op::k_stacksave || in.op == Op::k_alloca ? 1 : 0;
     default: return in.operands.empty() ? 0 : pair;
   }
