@@ -29,6 +29,9 @@ Target target_of(const AddressSpace& space, const BlockClass& block, const Setti
   return out;
 }
 
+// A frame holds more than the chip's would: registers that a call needs again are eight bytes and more each.
+int64_t stack_of(const Settings& settings) { return std::max<int64_t>(settings.limits.stack_bytes, 256) * 16; }
+
 }  // namespace
 
 Machine this_machine() {
@@ -39,7 +42,7 @@ Machine this_machine() {
 Result<std::string> llvm_text(const ptx::Module& module, const ptx::Function& kernel, const AddressSpace& space,
                               const BlockClass& block, const Settings& settings) {
   Target target = target_of(space, block, settings);
-  auto body = inlined(module, kernel);
+  auto body = inlined(module, kernel, stack_of(settings));
   if (!body) return fail(body.error());
   Emit emit(module, *body, target);
   bool loop = !Emit::waits(*body) && !emit.frame().local_bytes && !emit.frame().shared_bytes;
@@ -49,14 +52,14 @@ Result<std::string> llvm_text(const ptx::Module& module, const ptx::Function& ke
 Result<std::shared_ptr<const Compiled>> compiled(Program& program, const ptx::Function& kernel, const BlockClass& block,
                                                  const Settings& settings, double* seconds) {
   Machine machine = settings.machine.value_or(this_machine());
-  std::string key = fmt::format("{} {} {} {} {} {} {} {} {}", jit::key(machine.cpu), machine.lane_masks, kernel.name,
+  std::string key = fmt::format("{} {} {} {} {} {} {} {} {} {}", jit::key(machine.cpu), machine.lane_masks, kernel.name,
                                 static_cast<int>(block.kind), block.narrow, block.full, settings.checks.memory,
-                                settings.checks.init, settings.count);
+                                settings.checks.init, settings.count, settings.limits.stack_bytes);
   if (auto found = program.find(key)) return found;
   auto start = std::chrono::steady_clock::now();
   Target target = target_of(program.memory().space(), block, settings);
   auto out = std::make_shared<Compiled>();
-  auto body = inlined(program.module(), kernel);
+  auto body = inlined(program.module(), kernel, stack_of(settings));
   if (!body) return fail(body.error());
   out->body = std::move(*body);
   out->function = &out->body;

@@ -167,27 +167,25 @@ void Emit::control(int32_t b) {
     if (last.guard.negated) taken = ir.logical_not(taken);
   }
   if (block.ends == End::kTable) {
-    Value which = read_bits(last.operands[0], 32);
+    // An index past the list is undefined: it takes the last way.
+    Value which = read_bits(last.operands[0], 32), left = block_lanes();
     for (size_t i = 0; i < block.next.size(); ++i) {
+      bool rest = i + 1 == block.next.size();
       Value here = ir.compare("icmp eq", which, Ir::number("i32", static_cast<int64_t>(i)));
-      if (!block.divergent) {
-        std::string yes = ir.label("case"), no = ir.label("other");
-        ir.branch(here, yes, no);
-        ir.begin(yes);
-        follow(b, block.next[i]);
-        ir.begin(no);
-      } else {
+      if (block.divergent) {
         turn(b, block.next[i]);
-        arrive(block.next[i], ir.op("and", here, block_lanes()));
+        arrive(block.next[i], rest ? left : ir.op("and", here, left));
+        if (!rest) left = ir.op("and", ir.logical_not(here), left);
+        continue;
       }
+      if (rest) return follow(b, block.next[i]);
+      std::string yes = ir.label("case"), no = ir.label("other");
+      ir.branch(here, yes, no);
+      ir.begin(yes);
+      follow(b, block.next[i]);
+      ir.begin(no);
     }
-    // An index past the list is undefined; it ends the lanes here.
-    if (!block.divergent) return go(with(b, {flow_.exit()}));
-    return go(with(b, [&] {
-      std::vector<int32_t> all = block.next;
-      all.push_back(flow_.exit());
-      return all;
-    }()));
+    return go(with(b, block.next));
   }
   if (block.ends == End::kTrap) {
     std::string here = ir.label("trap"), past = ir.label("past");

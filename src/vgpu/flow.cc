@@ -227,6 +227,8 @@ void find_waiting(Flow& flow) {
       if (block.ends == End::kExit) add(candidates, flow.exit());
       go(candidates, block.spins);
     } else if (block.next.empty()) {
+      // Lanes that end here are not among those that go on elsewhere.
+      if (block.ends == End::kExit && others) add(candidates, flow.exit());
       go(candidates, false);
     } else {
       for (int32_t n : block.next) {

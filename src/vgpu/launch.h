@@ -34,6 +34,7 @@ struct Limits {
   Extent grid = {2147483647, 65535, 65535};
   int64_t shared_bytes = 232448;    // a block, static and dynamic
   int64_t local_bytes = 512 << 10;  // a thread
+  int64_t stack_bytes = 1024;       // a thread: cudaLimitStackSize
   int64_t printf_bytes = 1 << 20;
   int64_t heap_bytes = 8 << 20;
   int32_t multiprocessors = 108;

@@ -61,5 +61,4 @@ bool run(MbarrierCall& call, uint32_t lanes) {
   return ended;
 }
 
-
 }  // namespace quern::vgpu

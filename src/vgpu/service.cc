@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "ptx/print.h"
+#include "vgpu/inliner.h"
 #include "vgpu/mbarrier.h"
 #include "vgpu/slow.h"
 
@@ -76,7 +77,7 @@ int32_t Services::enter(Warp* warp, Service what, int32_t site, uint32_t lanes, 
       run.fiber->leave();
       return grid.stopped_;
     case Service::kStop: return 1;
-    case Service::kTrap: grid.keep(grid.located(FaultKind::kTrap, *warp, site, lanes)); return 1;
+    case Service::kTrap: return trap(run, site, lanes);
     case Service::kPark: {
       Fault f = grid.located(FaultKind::kBarrier, *warp, site, lanes);
       f.detail = "other threads of the warp wait at another barrier";
@@ -151,6 +152,21 @@ int32_t Services::access_fault(WarpRun& run, int32_t check, uint32_t lanes, uint
   }
   Fault f = grid.located(FaultKind::kUnsupported, run.warp, record.members.front().instruction, lanes);
   f.detail = "bug in quern: a check failed that should hold; please report it";
+  grid.keep(std::move(f));
+  return 1;
+}
+
+int32_t Services::trap(WarpRun& run, int32_t site, uint32_t lanes) {
+  Grid& grid = *run.block->grid;
+  Fault f = grid.located(FaultKind::kTrap, run.warp, site, lanes);
+  const ptx::Instruction& in = grid.compiled_.function->instructions[static_cast<size_t>(site)];
+  int64_t why = in.operands.empty() ? 0 : in.operands[0].value;
+  if (why == kStackIsFull) {
+    f.kind = FaultKind::kStack;
+    f.detail = fmt::format("cudaLimitStackSize is {} bytes", grid.settings_.limits.stack_bytes);
+  }
+  if (why == kNoSuchFunction) f.kind = FaultKind::kCall;
+  if (why) f.instruction = "call";
   grid.keep(std::move(f));
   return 1;
 }

@@ -13,6 +13,7 @@ struct Services {
 
  private:
   static int32_t access_fault(WarpRun& run, int32_t check, uint32_t lanes, uint64_t base);
+  static int32_t trap(WarpRun& run, int32_t site, uint32_t lanes);
   static int32_t barrier(WarpRun& run, int32_t site, uint32_t lanes, BarrierCall& call);
   static int32_t print(WarpRun& run, uint32_t lanes, CallFrame& frame);
   static int32_t assertion(WarpRun& run, int32_t site, uint32_t lanes, const CallFrame& frame);

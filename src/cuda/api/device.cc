@@ -126,7 +126,7 @@ Error cudaDeviceSetLimit(int limit, size_t value) {
     auto wanted = static_cast<int64_t>(std::min<size_t>(value, INT64_MAX));
     switch (limit) {
       case kStackSize:
-        d.stack_limit = value;
+        d.stack_limit = value, d.limits.stack_bytes = wanted;
         d.limits.local_bytes = std::max(d.limits.local_bytes, wanted);
         return Error::kSuccess;
       case kPrintfFifoSize: d.printf_limit = value, d.limits.printf_bytes = wanted; return Error::kSuccess;
