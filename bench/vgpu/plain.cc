@@ -64,4 +64,21 @@ void plain_mandelbrot(uint32_t* y, int width, int height, int most) {
   }
 }
 
+float plain_multiply_adds(int64_t count) {
+  typedef float Vector __attribute__((vector_size(64)));
+  Vector a0{}, a1{}, a2{}, a3{}, a4{}, a5{}, a6{}, a7{}, a8{}, a9{}, a10{}, a11{};
+  Vector m = Vector{} + 0.999f, b = Vector{} + 1e-3f;
+  for (int64_t i = 0; i < count; ++i) {
+    a0 = a0 * m + b, a1 = a1 * m + b, a2 = a2 * m + b, a3 = a3 * m + b;
+    a4 = a4 * m + b, a5 = a5 * m + b, a6 = a6 * m + b, a7 = a7 * m + b;
+    a8 = a8 * m + b, a9 = a9 * m + b, a10 = a10 * m + b, a11 = a11 * m + b;
+    asm volatile("" : "+x"(a0), "+x"(a1), "+x"(a2), "+x"(a3), "+x"(a4), "+x"(a5));
+    asm volatile("" : "+x"(a6), "+x"(a7), "+x"(a8), "+x"(a9), "+x"(a10), "+x"(a11));
+  }
+  Vector all = a0 + a1 + a2 + a3 + a4 + a5 + a6 + a7 + a8 + a9 + a10 + a11;
+  float sum = 0;
+  for (int i = 0; i < 16; ++i) sum += all[i];
+  return sum;
+}
+
 }  // namespace quern::bench

@@ -13,4 +13,8 @@ void plain_histogram(const uint8_t* x, uint32_t* h, int n);          // h is zer
 void plain_collatz(const uint32_t* x, uint32_t* y, int n);
 void plain_mandelbrot(uint32_t* y, int width, int height, int most);
 
+// The most multiply-adds of f32 that a core does a second: `count` times 12 vectors of 64 bytes, in registers. The sum
+// keeps them from being left out.
+float plain_multiply_adds(int64_t count);
+
 }  // namespace quern::bench

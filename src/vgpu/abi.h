@@ -63,7 +63,7 @@ struct Warp {
   uint32_t total_shared;
   uint32_t smid, nsmid, envreg[2];
   uint64_t grid_id;
-  void (*const* multiply)(MatrixCall*);  // products of matrices, by Multiplier
+  void (*const* multiply)(const MatrixCall*, uint8_t*, int32_t);  // products of matrices, by Multiplier
   // The scheduler's own from here on.
   void* owner = nullptr;
 };

@@ -113,10 +113,16 @@ void Emit::slots() {
     Value v{{}, type, vector, type == "i1" && vector && ir.wide_masks};
     ir.line("{} = alloca {}", name, v.full());
   };
+  place_matrices();
+  if (uses_matrices_) ir.line("%matrix = alloca [{} x i8], align 256", matrix_bytes_);
   for (size_t r = 0; r <= function.registers.size(); ++r) {
     const Shape& s = shapes_.of[r];
     std::string type = r < function.registers.size() ? storage_type(function.registers[r].type) : "i1";
     auto reg = static_cast<int32_t>(r);
+    if (auto kept = matrix_place_.find(reg); kept != matrix_place_.end()) {
+      ir.line("{} = getelementptr i8, ptr %matrix, i64 {}", slot_of(reg), kept->second);
+      continue;
+    }
     bool parts = s.kind == Shape::kWide || s.kind == Shape::kIndexed;
     slot(slot_of(reg), parts ? "i64" : type, s.kind == Shape::kVarying);
     if (parts) slot(index_slot(reg), "i32", s.kind == Shape::kIndexed);
@@ -139,6 +145,7 @@ Value Emit::read_register(int32_t reg) {
     case Shape::kUniform: return load(slot_of(reg), type, false);
     case Shape::kVarying: return load(slot_of(reg), type, true);
     case Shape::kPattern: return ir.op("add", load(slot_of(reg), type, false), Ir::lanes(type, *s.lanes));
+    case Shape::kBits: return ir.op("xor", load(slot_of(reg), type, false), Ir::lanes(type, *s.lanes));
     case Shape::kWide:
     case Shape::kIndexed: {
       Value index = load(index_slot(reg), "i32", s.kind == Shape::kIndexed);
@@ -289,21 +296,24 @@ void Emit::write_extended(const Operand& o, Value value, bool sign) {
 bool Emit::affine() {
   if (in->operands.empty() || in->operands[0].kind != OperandKind::kRegister) return false;
   const Shape& to = shapes_.of[static_cast<size_t>(in->operands[0].reg)];
-  if (to.kind != Shape::kPattern && to.kind != Shape::kWide && to.kind != Shape::kIndexed) return false;
+  auto lane_constants = [](const Shape& s) { return s.kind == Shape::kPattern || s.kind == Shape::kBits; };
+  bool logic = in->op == ptx::Op::k_and || in->op == ptx::Op::k_xor || in->op == ptx::Op::k_shr;
+  bool left_over = to.kind == Shape::kUniform && logic &&
+                   (lane_constants(shape(in->operands[1])) || lane_constants(shape(in->operands[2])));
+  if (!left_over && !lane_constants(to) && to.kind != Shape::kWide && to.kind != Shape::kIndexed) return false;
   struct Parts {
     Value base, index;
   };
-  std::string type = to.kind == Shape::kPattern
+  std::string type = lane_constants(to) || left_over
                          ? storage_type(function.registers[static_cast<size_t>(in->operands[0].reg)].type)
                          : "i64";
   auto parts = [&](const Operand& o) -> Parts {
     Shape s = shape(o);
     if (o.kind == OperandKind::kSpecial && s.kind == Shape::kPattern) return {special(o.special), {}};
-    if (s.kind == Shape::kPattern || s.kind == Shape::kWide || s.kind == Shape::kIndexed) {
-      std::string have =
-          s.kind == Shape::kPattern ? storage_type(function.registers[static_cast<size_t>(o.reg)].type) : "i64";
+    if (lane_constants(s) || s.kind == Shape::kWide || s.kind == Shape::kIndexed) {
+      std::string have = lane_constants(s) ? storage_type(function.registers[static_cast<size_t>(o.reg)].type) : "i64";
       Value base = ir.let(have, false, "load {}, ptr {}", have, slot_of(o.reg));
-      if (s.kind == Shape::kPattern) return {base, {}};
+      if (lane_constants(s)) return {base, {}};
       bool vector = s.kind == Shape::kIndexed;
       Value index{{}, "i32", vector};
       return {base, ir.let("i32", vector, "load {}, ptr {}", index.full(), index_slot(o.reg))};
@@ -319,7 +329,7 @@ bool Emit::affine() {
     };
     int32_t reg = in->operands[0].reg;
     keep(base, slot_of(reg));
-    if (to.kind == Shape::kPattern) return;
+    if (lane_constants(to) || left_over) return;
     // A wide value that is kept as an indexed one.
     if (to.kind == Shape::kIndexed && !index.vector) {
       Shape from = in->operands.size() > 1 ? wide_source() : Shape{};
@@ -396,10 +406,14 @@ bool Emit::affine() {
       set({ir.op("and", p.base, Ir::number(p.base.type, *constant(o[2]))), {}});
       return true;
     }
-    case ptx::Op::k_or: set(parts(o[1])); return true;
+    case ptx::Op::k_or:
+      // A number that is known went into the lanes.
+      set(constant(o[2]) ? parts(o[1]) : add(parts(o[1]), parts(o[2]), "or"));
+      return true;
+    case ptx::Op::k_xor: set(add(parts(o[1]), parts(o[2]), "xor")); return true;
     case ptx::Op::k_cvt: {
       Shape s = shape(o[1]);
-      if (to.kind == Shape::kPattern) {
+      if (lane_constants(to)) {
         set(parts(o[1]));
       } else if (s.kind == Shape::kPattern) {
         set({Ir::number("i64", 0), parts(o[1]).base});

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -18,6 +19,7 @@
 #include "vgpu/flow.h"
 #include "vgpu/ir.h"
 #include "vgpu/launch.h"
+#include "vgpu/matrix/matrix.h"
 #include "vgpu/memory.h"
 #include "vgpu/real.h"
 #include "vgpu/shape.h"
@@ -268,6 +270,9 @@ class Emit {
   void store_lanes(const Address& a, const std::vector<Value>& v, const Mask& m);
 
   void slots();
+  void place_matrices();
+  std::optional<MatrixCall> placed_product(const ptx::Instruction& in, const MatrixShape& shape) const;
+  void call_multiplier(const std::vector<MatrixCall>& calls);
   void prologue(bool loop);
   void control(int32_t block);
   void instruction(int32_t index);
@@ -307,8 +312,11 @@ class Emit {
   };
   std::vector<FaultEdge> faults_;
   std::vector<CheckRecord> records_;
-  std::vector<bool> grouped_;  // instructions whose access an earlier one's check has covered
-  std::string matrix_frame_;   // the slot of a MatrixCall; empty: none yet
+  std::vector<bool> grouped_;                // instructions whose access an earlier one's check has covered
+  std::map<int32_t, int64_t> matrix_place_;  // registers that products of matrices use, by their place in %matrix
+  int64_t matrix_bytes_ = 0;
+  bool uses_matrices_ = false;
+  std::set<int32_t> multiplied_;  // instructions that an earlier one's call does
   Diagnostics problems_;
 };
 

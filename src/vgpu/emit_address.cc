@@ -117,15 +117,16 @@ Address Emit::address(const Operand& o, Space space) {
         out.sign = s.sign;
         out.scale = s.scale;
         break;
+      case Shape::kBits:
       case Shape::kVarying:
         if (bits == 32) {
           out.kind = Shape::kIndexed;
           out.base = base;
-          out.index = load(r, "i32", true);
+          out.index = read_register(o.reg);
           out.sign = out.shared;
         } else {
           out.kind = Shape::kVarying;
-          out.all = ir.op("add", load(r, "i64", true), base);
+          out.all = ir.op("add", read_register(o.reg), base);
         }
         break;
     }

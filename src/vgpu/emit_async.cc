@@ -59,16 +59,27 @@ void Emit::copy_lanes(const Address& to, const Address& from, int64_t bytes, con
   auto vector = [&](const Address& a) {
     return Address{.kind = Shape::kVarying, .all = address_vector(a), .shared = a.shared};
   };
-  Address source = from.kind == Shape::kIndexed ? from : vector(from), target_at = vector(to);
+  Address source = from.kind == Shape::kIndexed ? from : vector(from), target_at = simple(to) ? to : vector(to);
   check(source, bytes, false, m);
   check(target_at, bytes, true, m);
-  std::string reads = spill(address_vector(source)), writes = spill(target_at.all);
+  std::string reads = spill(address_vector(source));
+  std::string writes = simple(to) && m.full ? std::string{} : spill(address_vector(target_at));
   std::string type = fmt::format("<{} x i32>", bytes / 4);
-  each_lane(m, [&](const Value& lane) {
+  auto copy = [&](const Value& lane, const std::string& to_pointer) {
     std::string p = ir.pointer(spilled(reads, {"", "i64", true}, lane));
     Value v = ir.let("i32", false, "load {}, ptr {}, align 4", type, p);
-    ir.line("store {} {}, ptr {}, align 4", type, v.text, ir.pointer(spilled(writes, {"", "i64", true}, lane)));
-  });
+    ir.line("store {} {}, ptr {}, align 4", type, v.text, to_pointer);
+  };
+  auto to_lane = [&](const Value& lane) { return ir.pointer(spilled(writes, {"", "i64", true}, lane)); };
+  if (m.full) {
+    std::string base = simple(to) ? ir.pointer(to.base) : std::string{};
+    for (int l = 0; l < kLanes; ++l) {
+      Value lane = Ir::number("i32", l);
+      copy(lane, simple(to) ? ir.offset(base, to.lanes[static_cast<size_t>(l)]) : to_lane(lane));
+    }
+  } else {
+    each_lane(m, [&](const Value& lane) { copy(lane, to_lane(lane)); });
+  }
   mark_written(target_at, bytes, m);
 }
 

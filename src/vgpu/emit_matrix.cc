@@ -1,6 +1,7 @@
 // Matrices in registers (PTX ISA 9.7.14): a product is a call of matrix/, with the fragments' registers in a frame;
 // what loads and stores fragments goes through the same checks as any access.
 #include <cstddef>
+#include <cstring>
 
 #include "vgpu/emit.h"
 #include "vgpu/matrix/matrix.h"
@@ -11,6 +12,7 @@ using ptx::Modifier;
 using ptx::ModifierGroup;
 using ptx::Op;
 using ptx::Operand;
+using ptx::OperandKind;
 using ptx::Type;
 
 namespace {
@@ -34,6 +36,9 @@ std::optional<Element> element_of(Type type) {
   }
 }
 
+// Of registers that have no place of their own: as many as a product can have.
+constexpr int64_t kSpareBytes = 4 * kMostRegisters * 256;
+
 struct Extents {
   int m = 0, n = 0, k = 0;
 };
@@ -52,7 +57,7 @@ Extents extents_of(const ptx::Instruction& in) {
 }
 
 std::vector<Operand> parts_of(const Operand& o) {
-  return o.kind == ptx::OperandKind::kVector ? o.parts : std::vector<Operand>{o};
+  return o.kind == OperandKind::kVector ? o.parts : std::vector<Operand>{o};
 }
 
 bool columns_first(const ptx::Instruction& in, size_t which) {
@@ -64,15 +69,12 @@ bool columns_first(const ptx::Instruction& in, size_t which) {
   return false;
 }
 
-// Registers of a fragment, as matrix.h lays them out.
-int registers_of(int elements, Element e) { return elements * bits_of(e) / (32 * std::max(32, bits_of(e))); }
-
 bool integer(Element e) {
   return e == Element::kS8 || e == Element::kU8 || e == Element::kS4 || e == Element::kU4 || e == Element::kB1;
 }
 
 // Whether there is such a product of matrices for chips up to sm_90.
-bool known(const MatrixCall& t) {
+bool known(const MatrixShape& t) {
   bool f16c = (t.c == Element::kF16 || t.c == Element::kF32) && (t.d == Element::kF16 || t.d == Element::kF32);
   int wide = 4 * std::max(1, 32 / bits_of(t.a));
   if (t.m % 8 || t.n % 8 || t.k <= 0 || (!t.quads && t.k % wide)) return false;
@@ -85,6 +87,26 @@ bool known(const MatrixCall& t) {
     case Element::kF64: return t.b == t.a && t.c == t.a && t.d == t.a;
     default: return integer(t.a) && bits_of(t.a) == bits_of(t.b) && t.c == Element::kS32 && t.d == Element::kS32;
   }
+}
+
+// What an instruction multiplies; nothing where it is no such product.
+std::optional<MatrixShape> matrix_shape(const ptx::Instruction& in) {
+  const auto& types = in.types;
+  bool reals = types.size() == 2;  // wmma.mma of f16 names D's and C's only
+  if ((types.size() != 2 && types.size() != 4) || in.operands.size() != 4) return std::nullopt;
+  auto a = element_of(reals ? Type::k_f16 : types[1]), b = element_of(reals ? Type::k_f16 : types[2]);
+  auto c = element_of(types.back()), d = element_of(types[0]);
+  if (!a || !b || !c || !d) return std::nullopt;
+  MatrixShape t;
+  Extents e = extents_of(in);
+  t.m = e.m, t.n = e.n, t.k = e.k;
+  t.a = *a, t.b = *b, t.c = *c, t.d = *d;
+  t.saturate = in.of(ModifierGroup::kSaturate) == Modifier::kSatfinite;
+  t.combine = in.of(ModifierGroup::kOperation) == Modifier::kOpAnd;
+  t.quads = in.op == Op::k_mma && t.a == Element::kF16 && t.m == 8 && t.n == 8 && t.k == 4;
+  if (t.quads) t.a_columns = columns_first(in, 0), t.b_columns = columns_first(in, 1);
+  if (t.a == Element::kF64) t.round = static_cast<int32_t>(round_of(in));
+  return known(t) ? std::optional(t) : std::nullopt;
 }
 
 }  // namespace
@@ -105,61 +127,121 @@ void Emit::matrix() {
   }
 }
 
-void Emit::multiply_matrices() {
-  const auto& types = in->types;
-  bool reals = types.size() == 2;  // wmma.mma of f16 names D's and C's only
-  if (types.size() != 2 && types.size() != 4) return unsupported();
-  auto a = element_of(reals ? Type::k_f16 : types[1]), b = element_of(reals ? Type::k_f16 : types[2]);
-  auto c = element_of(types.back()), d = element_of(types[0]);
-  if (!a || !b || !c || !d) return unsupported();
-  MatrixCall t;
-  Extents e = extents_of(*in);
-  t.m = e.m, t.n = e.n, t.k = e.k;
-  t.a = *a, t.b = *b, t.c = *c, t.d = *d;
-  t.saturate = in->of(ModifierGroup::kSaturate) == Modifier::kSatfinite;
-  t.combine = in->of(ModifierGroup::kOperation) == Modifier::kOpAnd;
-  t.quads = in->op == Op::k_mma && t.a == Element::kF16 && t.m == 8 && t.n == 8 && t.k == 4;
-  if (t.quads) t.a_columns = columns_first(*in, 0), t.b_columns = columns_first(*in, 1);
-  if (t.a == Element::kF64) t.round = static_cast<int32_t>(round_of(*in));
-  if (in->operands.size() != 4 || !known(t)) return unsupported();
-  // m8n8k4 of f16 is four products of 8 by 8, each by 8 lanes.
+// Where the registers of a product lie in %matrix; nothing where some don't.
+std::optional<MatrixCall> Emit::placed_product(const ptx::Instruction& i, const MatrixShape& t) const {
+  MatrixCall call{};
+  call.shape = t;
   int times = t.quads ? 4 : 1;
-  struct Side {
-    size_t operand;
-    int registers;
-    size_t offset;
-    Element element;
-  };
-  const Side sides[] = {{1, registers_of(times * t.m * t.k, t.a), offsetof(MatrixCall, ra), t.a},
-                        {2, registers_of(times * t.k * t.n, t.b), offsetof(MatrixCall, rb), t.b},
-                        {3, registers_of(times * t.m * t.n, t.c), offsetof(MatrixCall, rc), t.c}};
-  if (matrix_frame_.empty()) matrix_frame_ = ir.slot(fmt::format("[{} x i8]", sizeof(MatrixCall)), 64);
-  std::string head;
-  const auto* words = reinterpret_cast<const int32_t*>(&t);
-  for (size_t i = 0; i < 16; ++i) head += fmt::format("{}i32 {}", i ? ", " : "", words[i]);
-  ir.line("store <16 x i32> <{}>, ptr {}, align 64", head, matrix_frame_);
-  for (const Side& s : sides) {
-    std::vector<Operand> regs = parts_of(in->operands[s.operand]);
-    if (static_cast<int>(regs.size()) < s.registers) return unsupported();
-    int bits = std::max(32, bits_of(s.element));
-    for (int r = 0; r < s.registers; ++r) {
-      ir.store(ir.splat(read_bits(regs[static_cast<size_t>(r)], bits)),
-               ir.offset(matrix_frame_, static_cast<int64_t>(s.offset) + r * bits * 4), 64);
+  auto place = [&](size_t operand, int elements, Element element, int32_t* offsets) {
+    std::vector<Operand> regs = parts_of(i.operands[operand]);
+    int count = registers_of(times * elements, element);
+    for (int r = 0; r < count; ++r) {
+      if (r >= static_cast<int>(regs.size()) || regs[static_cast<size_t>(r)].kind != OperandKind::kRegister)
+        return false;
+      auto kept = matrix_place_.find(regs[static_cast<size_t>(r)].reg);
+      if (kept == matrix_place_.end()) return false;
+      offsets[r] = static_cast<int32_t>(kept->second);
     }
-  }
+    return true;
+  };
+  bool all = place(1, t.m * t.k, t.a, call.a) && place(2, t.k * t.n, t.b, call.b) && place(3, t.m * t.n, t.c, call.c) &&
+             place(0, t.m * t.n, t.d, call.d);
+  return all ? std::optional(call) : std::nullopt;
+}
+
+void Emit::call_multiplier(const std::vector<MatrixCall>& calls) {
   Value table = ir.let("ptr", false, "load ptr, ptr {}", warp_pointer(offsetof(Warp, multiply)));
-  Value f = ir.let("ptr", false, "load ptr, ptr {}",
-                   ir.offset(table.text, static_cast<int64_t>(multiplier_of(t)) * int64_t{sizeof(void*)}));
-  ir.line("call void {}(ptr {})", f.text, matrix_frame_);
-  std::vector<Operand> to = parts_of(in->operands[0]);
-  int registers = registers_of(times * t.m * t.n, t.d), bits = std::max(32, bits_of(t.d));
-  if (static_cast<int>(to.size()) < registers) return unsupported();
-  std::vector<Value> results;
-  for (int r = 0; r < registers; ++r) {
-    int64_t offset = static_cast<int64_t>(offsetof(MatrixCall, rc)) + r * bits * 4;
-    results.push_back(ir.load(fmt::format("i{}", bits), true, ir.offset(matrix_frame_, offset), 64));
+  auto multiplier = static_cast<int64_t>(multiplier_of(calls[0].shape));
+  Value f = ir.let("ptr", false, "load ptr, ptr {}", ir.offset(table.text, multiplier * int64_t{sizeof(void*)}));
+  std::string words;
+  for (const MatrixCall& call : calls) {
+    for (size_t i = 0; i < sizeof call / 4; ++i)
+      words += fmt::format("{}i32 {}", words.empty() ? "" : ", ", reinterpret_cast<const int32_t*>(&call)[i]);
   }
+  std::string name = fmt::format("@product{}", index_);
+  ir.declare(fmt::format("{} = private constant [{} x i32] [{}], align 64", name, calls.size() * sizeof(MatrixCall) / 4,
+                         words));
+  ir.line("call void {}(ptr {}, ptr %matrix, i32 {})", f.text, name, calls.size());
+}
+
+void Emit::multiply_matrices() {
+  if (multiplied_.count(index_)) return;
+  std::optional<MatrixShape> shape = matrix_shape(*in);
+  if (!shape) return unsupported();
+  const MatrixShape& t = *shape;
+  bool whole = mask().full && guard_.empty() && !shapes_.blend[static_cast<size_t>(index_)];
+  if (std::optional<MatrixCall> first = whole ? placed_product(*in, t) : std::nullopt) {
+    // Products of the same A that follow each other are one call.
+    std::vector<MatrixCall> calls = {*first};
+    for (int32_t i = index_ + 1; i < static_cast<int32_t>(function.instructions.size()); ++i) {
+      const ptx::Instruction& next = function.instructions[static_cast<size_t>(i)];
+      const Block& block = flow_.blocks[static_cast<size_t>(flow_.block_of[static_cast<size_t>(i)])];
+      bool straight = block.waiting.empty() && (block.begin != i || block.previous.size() == 1);
+      if (next.op != in->op || next.guard.reg != ptx::kNone || !straight || shapes_.blend[static_cast<size_t>(i)])
+        break;
+      std::optional<MatrixShape> other = matrix_shape(next);
+      auto call = other ? placed_product(next, *other) : std::nullopt;
+      bool same = call && !std::memcmp(&call->shape, &t, sizeof t) && !std::memcmp(call->a, first->a, sizeof first->a);
+      // What one of them writes may not be part of A.
+      for (int r = 0; same && r < registers_of(t.m * t.n, t.d); ++r) {
+        for (int k = 0; k < registers_of(t.m * t.k, t.a); ++k) same &= calls.back().d[r] != first->a[k];
+      }
+      if (!same) break;
+      calls.push_back(*call);
+      multiplied_.insert(i);
+    }
+    return call_multiplier(calls);
+  }
+  // Registers elsewhere, or lanes that must keep what they have: through places of their own.
+  MatrixCall call{};
+  call.shape = t;
+  int times = t.quads ? 4 : 1;
+  int64_t spare = matrix_bytes_ - kSpareBytes;
+  auto place = [&](size_t operand, int elements, Element element, int32_t* offsets, bool result) {
+    std::vector<Operand> regs = parts_of(in->operands[operand]);
+    int count = registers_of(times * elements, element), bits = std::max(32, bits_of(element));
+    if (static_cast<int>(regs.size()) < count) return false;
+    for (int r = 0; r < count; ++r) {
+      offsets[r] = static_cast<int32_t>(spare);
+      if (!result) {
+        Value v = ir.splat(read_bits(regs[static_cast<size_t>(r)], bits));
+        ir.store(v, ir.offset("%matrix", spare), 64);
+      }
+      spare += bits * 4;
+    }
+    return true;
+  };
+  bool placed = place(1, t.m * t.k, t.a, call.a, false) && place(2, t.k * t.n, t.b, call.b, false) &&
+                place(3, t.m * t.n, t.c, call.c, false) && place(0, t.m * t.n, t.d, call.d, true);
+  if (!placed) return unsupported();
+  call_multiplier({call});
+  std::vector<Operand> to = parts_of(in->operands[0]);
+  int bits = std::max(32, bits_of(t.d));
+  std::vector<Value> results;
+  for (int r = 0; r < registers_of(times * t.m * t.n, t.d); ++r)
+    results.push_back(ir.load(fmt::format("i{}", bits), true, ir.offset("%matrix", call.d[r]), 64));
   for (size_t r = 0; r < results.size(); ++r) write(to[r], results[r]);
+}
+
+// Vectors that products read and write lie in memory of one piece, where the functions that multiply find them: they
+// would be there most of the time in any case.
+void Emit::place_matrices() {
+  for (const ptx::Instruction& i : function.instructions) {
+    if (i.op != Op::k_mma && i.op != Op::k_wmma_mma) continue;
+    for (const Operand& o : i.operands) {
+      for (const Operand& part : parts_of(o)) {
+        if (part.kind != OperandKind::kRegister || matrix_place_.count(part.reg)) continue;
+        if (shapes_.of[static_cast<size_t>(part.reg)].kind != Shape::kVarying) continue;
+        int bits = bits_of(storage_type(function.registers[static_cast<size_t>(part.reg)].type));
+        if (bits < 32) continue;
+        int64_t size = bits * 4;
+        matrix_place_[part.reg] = (matrix_bytes_ + size - 1) / size * size;
+        matrix_bytes_ = matrix_place_[part.reg] + size;
+      }
+    }
+    uses_matrices_ = true;
+  }
+  if (uses_matrices_) matrix_bytes_ = (matrix_bytes_ + 255) / 256 * 256 + kSpareBytes;
 }
 
 // wmma.load and wmma.store: each register of the fragment from where its elements lie in memory. Fragments that the

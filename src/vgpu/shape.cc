@@ -130,6 +130,7 @@ class Transfer {
         if (c && *c >= 0) return most(1) >= 0 ? std::min(most(1), *c) : kept(*c);
         return most(1) >= 0 ? most(1) : -1;
       case Op::k_or:
+      case Op::k_xor:
         return both(1, 2)
                    ? static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max(most(1), most(2)) + 1)) - 1)
                    : -1;
@@ -163,6 +164,8 @@ class Transfer {
     if (a.kind == Shape::kPattern) {
       return mapped(a, std::min(a.align + align_of(*c), kExact), [&](int64_t x) { return x * *c; });
     }
+    if (a.kind == Shape::kBits && *c > 0 && std::has_single_bit(static_cast<uint64_t>(*c)))
+      return mapped_bits(a, std::min(a.align + align_of(*c), kExact), [&](int64_t x) { return x * *c; });
     if (a.kind == Shape::kWide || a.kind == Shape::kIndexed) {
       Shape out = a;
       out.scale *= *c;
@@ -180,6 +183,7 @@ class Transfer {
   }
 
   Shape widened(const Shape& a, bool sign, int64_t scale) const {
+    if (a.scalar()) return uniform();
     if (a.kind == Shape::kPattern) {
       return {.kind = Shape::kWide, .align = a.align, .sign = sign, .scale = scale, .lanes = a.lanes};
     }
@@ -226,6 +230,7 @@ class Transfer {
       case Op::k_shr: return shifted_right();
       case Op::k_and: return masked();
       case Op::k_or: return joined_bits();
+      case Op::k_xor: return exclusive();
       case Op::k_cvt: return converted();
       case Op::k_ld: return !own_memory() && all_uniform() ? uniform() : varying();
       case Op::k_ldu: return all_uniform() ? uniform() : varying();
@@ -255,6 +260,40 @@ class Transfer {
 
   Shape pure() const { return is_pure(in_) && all_uniform() ? uniform() : varying(); }
 
+  // base ^ lanes, of what is that: a number, what has its lanes below the lowest bit that the base may have, and kBits.
+  std::optional<Lanes> bits_of_lanes(const Shape& a) const {
+    if (a.scalar()) return Lanes{};
+    if (a.kind != Shape::kBits && !within(a)) return std::nullopt;
+    return *a.lanes;
+  }
+
+  // The plainest shape of base ^ lanes.
+  static Shape of_bits(const Lanes& lanes, int align) {
+    int64_t all = 0;
+    for (int64_t x : lanes) all |= x;
+    if (!all) return uniform(align);
+    Shape out = pattern(lanes, align);
+    if (align < 62 && all >= (int64_t{1} << align)) out.kind = Shape::kBits;
+    return out;
+  }
+
+  template <class F>
+  Shape mapped_bits(const Shape& a, int align, F f) const {
+    auto lanes = bits_of_lanes(a);
+    if (!lanes) return varying();
+    for (int64_t& x : *lanes) x = f(x);
+    return of_bits(*lanes, align);
+  }
+
+  Shape exclusive() const {
+    Shape a = at(1), b = at(2);
+    if (a.scalar() && b.scalar()) return pure();
+    auto x = bits_of_lanes(a), y = bits_of_lanes(b);
+    if (!integer() || !x || !y) return varying();
+    for (size_t l = 0; l < kLanes; ++l) (*x)[l] ^= (*y)[l];
+    return of_bits(*x, std::min(a.align, b.align));
+  }
+
   // What the lanes add is not negative and stays below the lowest bit that the base may have.
   bool within(const Shape& a) const {
     if (a.kind != Shape::kPattern) return false;
@@ -269,25 +308,40 @@ class Transfer {
     if (a.scalar() && at(2).scalar()) {
       return uniform(c && *c >= 0 && *c < 64 ? std::max(a.align - static_cast<int>(*c), 0) : 0);
     }
-    if (!c || *c < 0 || *c >= bits() || !integer() || a.align < *c || !within(a)) return varying();
-    return mapped(a, a.align - static_cast<int>(*c), [&](int64_t x) { return x >> *c; });
+    if (!c || *c < 0 || *c >= bits() || !integer()) return varying();
+    return mapped_bits(a, std::max(a.align - static_cast<int>(*c), 0), [&](int64_t x) { return x >> *c; });
   }
 
-  // (base + x) & c with x below the base's lowest bit: (base & c) + (x & c).
   Shape masked() const {
     Shape a = at(1);
     auto c = constant(2);
     if (a.scalar() && at(2).scalar()) return uniform(c ? std::max(a.align, align_of(*c)) : a.align);
-    if (!c || !integer() || !within(a)) return varying();
-    return mapped(a, a.align, [&](int64_t x) { return x & *c; });
+    if (!c || !integer()) return varying();
+    // Nothing is left of a base whose bits are all above the mask.
+    int64_t low = a.align >= 62 ? -1 : (int64_t{1} << a.align) - 1;
+    int align = (*c & ~low) == 0 ? kExact : std::max(a.align, align_of(*c));
+    return mapped_bits(a, align, [&](int64_t x) { return x & *c; });
   }
 
   Shape joined_bits() const {
-    Shape a = at(1);
+    Shape a = at(1), b = at(2);
     auto c = constant(2);
-    if (a.scalar() && at(2).scalar()) return pure();
-    if (!c || *c < 0 || !integer() || !within(a) || (a.align < 62 && *c >= (int64_t{1} << a.align))) return pure();
-    return mapped(a, a.align, [&](int64_t x) { return x | *c; });
+    if (a.scalar() && b.scalar()) return pure();
+    if (!integer()) return pure();
+    if (c) {
+      bool fits = *c >= 0 && within(a) && (a.align >= 62 || *c < (int64_t{1} << a.align));
+      return fits ? mapped(a, a.align, [&](int64_t x) { return x | *c; }) : pure();
+    }
+    // Two that have no bit in common are added: one has no base, and its lanes lie below all bits of the other.
+    auto below = [&](const Shape& low, const Shape& high) {
+      if (low.kind != Shape::kPattern || low.align < 62 || !within(low)) return false;
+      int free = high.align;
+      for (size_t l = 0; high.kind == Shape::kPattern && l < kLanes; ++l)
+        free = std::min(free, align_of((*high.lanes)[l]));
+      int64_t most = *std::max_element(low.lanes->begin(), low.lanes->end());
+      return (high.scalar() || high.kind == Shape::kPattern) && (free >= 62 || most < (int64_t{1} << free));
+    };
+    return below(a, b) || below(b, a) ? sum(a, b, 1) : pure();
   }
 
   Shape converted() const {

@@ -37,12 +37,13 @@ struct Shape {
     kNone,     // never written
     kUniform,  // one number
     kPattern,  // base + lanes[l], in the register's width, wrapping
+    kBits,     // base ^ lanes[l]; lanes aren't negative
     kWide,     // 64 bits: base + extend(index + lanes[l]) * scale; index 32 bits, wrapping, sign- or zero-extended
     kIndexed,  // 64 bits: base + extend(index[l]) * scale; index a vector of 32 bits
     kVarying,  // anything
   };
   Kind kind = kNone;
-  int align = 0;  // kUniform, kPattern: the value or base is a multiple of 1 << align; kWide: its index is
+  int align = 0;  // kUniform, kPattern, kBits: the value or base is a multiple of 1 << align; kWide: its index is
   // kUniform, kPattern: no lane's value is negative or above this, as a signed number; -1: not known.
   int64_t most = -1;
   bool sign = false;

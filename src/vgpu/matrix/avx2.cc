@@ -12,6 +12,8 @@ struct Avx2 {
   static constexpr int kLanes = 8;
   using Vector = __m256;
   static Vector load(const float* p) { return _mm256_load_ps(p); }
+  static constexpr bool kReals = true;
+  static Vector add(Vector a, Vector b) { return _mm256_add_ps(a, b); }
   static void store(float* p, Vector v) { _mm256_store_ps(p, v); }
   static Vector repeat(const float* p) { return _mm256_broadcast_ps(reinterpret_cast<const __m128*>(p)); }
   template <int kStep>
@@ -56,6 +58,10 @@ struct Avx2 {
       _mm256_store_ps(to[i + 4], _mm256_permute2f128_ps(r[i], r[i + 4], 0x31));
     }
   }
+  // m16n8k16, whose loops have constant lengths.
+  template <bool kBrain>
+  static void usual(const MatrixCall* calls, uint8_t* base, int32_t count);
+
   // A register of pairs of f16 as two of floats: the low ones, then the high ones.
   static void widen_register(const uint32_t* from, float* to) {
     for (int h = 0; h < 32; h += 8) {
@@ -82,6 +88,8 @@ struct Avx2 {
     static constexpr int kLanes = 8;
     using Vector = __m256i;
     static Vector load(const int32_t* p) { return _mm256_load_si256(reinterpret_cast<const __m256i*>(p)); }
+    static constexpr bool kReals = false;
+    static Vector add(Vector a, Vector b) { return _mm256_add_epi32(a, b); }
     static void store(int32_t* p, Vector v) { _mm256_store_si256(reinterpret_cast<__m256i*>(p), v); }
     static Vector repeat(const int32_t* p) {
       return _mm256_broadcastsi128_si256(_mm_load_si128(reinterpret_cast<const __m128i*>(p)));
@@ -93,6 +101,24 @@ struct Avx2 {
     static Vector multiply_add(Vector a, Vector b, Vector c) { return _mm256_add_epi32(_mm256_mullo_epi32(a, b), c); }
   };
 };
+
+template <bool kBrain>
+void Avx2::usual(const MatrixCall* calls, uint8_t* base, int32_t count) {
+  Steps<float> s;
+  auto reg = [&](int32_t offset) { return reinterpret_cast<const uint32_t*>(base + offset); };
+  auto real = [&](int32_t offset) { return reinterpret_cast<float*>(base + offset); };
+  for (int i = 0; i < 4; ++i) rows<kBrain>(reg(calls->a[i]), s.a[i % 2][i / 2 * 2], s.a[i % 2][i / 2 * 2 + 1]);
+  for (const MatrixCall* call = calls; call < calls + count; ++call) {
+    const MatrixCall& t = *call;
+    for (int i = 0; i < 2; ++i) columns<kBrain>(reg(t.b[i]), s.b[0] + i * 8);
+    for (int half = 0; half < 2; ++half) {
+      Vector sum[1][2][4];
+      for (int i = 0; i < 8; ++i) sum[0][i / 4][i % 4] = load(real(t.c[half * 2 + i / 4]) + i % 4 * 8);
+      add_products<Avx2, 1>(s, half, 0, 16, sum);
+      for (int i = 0; i < 8; ++i) store(real(t.d[half * 2 + i / 4]) + i % 4 * 8, sum[0][i / 4][i % 4]);
+    }
+  }
+}
 
 }  // namespace
 

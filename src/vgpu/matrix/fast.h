@@ -21,7 +21,7 @@ template <class V, class Number>
 
 // Both operands of one product, which may be of two kinds.
 template <class V, bool kBrain>
-[[gnu::always_inline]] inline void unpack_pairs(const MatrixCall& t, int m, int n, int k, Steps<float>& s) {
+[[gnu::always_inline]] inline void unpack_pairs(const MatrixRegisters& t, int m, int n, int k, Steps<float>& s) {
   for (int block = 0; block < m / 8; ++block) {
     for (int eight = 0; eight < k / 8; ++eight)
       V::template rows<kBrain>(t.ra + (block + m / 8 * eight) * 32, s.a[block][2 * eight], s.a[block][2 * eight + 1]);
@@ -33,7 +33,7 @@ template <class V, bool kBrain>
 }
 
 template <class V>
-void unpack(const MatrixCall& t, Steps<float>& s) {
+void unpack(const MatrixRegisters& t, Steps<float>& s) {
   switch (t.a) {
     case Element::kF16: return unpack_pairs<V, false>(t, t.m, t.n, t.k, s);
     case Element::kBf16: return unpack_pairs<V, true>(t, t.m, t.n, t.k, s);
@@ -50,7 +50,7 @@ void unpack(const MatrixCall& t, Steps<float>& s) {
   }
 }
 
-void unpack(const MatrixCall& t, Steps<int32_t>& s) {
+void unpack(const MatrixRegisters& t, Steps<int32_t>& s) {
   auto s8 = [](uint32_t code) { return int32_t{static_cast<int8_t>(code)}; };
   auto s4 = [](uint32_t code) { return static_cast<int32_t>(code << 28) >> 28; };
   auto plain = [](uint32_t code) { return static_cast<int32_t>(code); };
@@ -69,26 +69,27 @@ void unpack(const MatrixCall& t, Steps<int32_t>& s) {
 }
 
 template <class V, bool kBrain>
-[[gnu::always_inline]] inline void multiply_pairs(MatrixCall& t, int m, int n, int k) {
+[[gnu::always_inline]] inline void multiply_pairs(MatrixRegisters& t, int m, int n, int k) {
   Steps<float> s;
   unpack_pairs<V, kBrain>(t, m, n, k, s);
   multiply_steps<V>(s, m, n, k, reinterpret_cast<float*>(t.rc));
 }
 
 template <class V>
-void pairs(MatrixCall* call) {
-  MatrixCall& t = *call;
-  bool usual = t.m == 16 && t.n == 8 && t.k == 16;  // all loops have constant lengths then
-  if (t.a == Element::kBf16) {
-    usual ? multiply_pairs<V, true>(t, 16, 8, 16) : multiply_pairs<V, true>(t, t.m, t.n, t.k);
-  } else {
-    usual ? multiply_pairs<V, false>(t, 16, 8, 16) : multiply_pairs<V, false>(t, t.m, t.n, t.k);
-  }
+void other_pairs(MatrixRegisters& t) {
+  if (t.a == Element::kBf16) return multiply_pairs<V, true>(t, t.m, t.n, t.k);
+  multiply_pairs<V, false>(t, t.m, t.n, t.k);
 }
 
 template <class V>
-void reals(MatrixCall* call) {
-  MatrixCall& t = *call;
+void pairs(const MatrixCall* calls, uint8_t* base, int32_t count) {
+  const MatrixShape& t = calls->shape;
+  if (t.m != 16 || t.n != 8 || t.k != 16) return gathered<other_pairs<V>>(calls, base, count);
+  t.a == Element::kBf16 ? V::template usual<true>(calls, base, count) : V::template usual<false>(calls, base, count);
+}
+
+template <class V>
+void reals(MatrixRegisters& t) {
   Steps<float> s;
   unpack<V>(t, s);
   auto* c = reinterpret_cast<float*>(t.rc);
@@ -108,8 +109,7 @@ void reals(MatrixCall* call) {
 }
 
 template <class V>
-void numbers(MatrixCall* call) {
-  MatrixCall& t = *call;
+void numbers(MatrixRegisters& t) {
   Steps<int32_t> s;
   unpack(t, s);
   auto* c = reinterpret_cast<int32_t*>(t.rc);
@@ -124,7 +124,7 @@ void numbers(MatrixCall* call) {
 }
 
 template <class V>
-inline constexpr Multiply kTable[kMultipliers] = {&multiply_any, &reals<V>, &pairs<V>, &numbers<V>};
+inline constexpr Multiply kTable[kMultipliers] = {&multiply_any, &gathered<reals<V>>, &pairs<V>, &gathered<numbers<V>>};
 
 }  // namespace
 }  // namespace quern::vgpu

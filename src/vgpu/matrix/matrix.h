@@ -8,9 +8,10 @@
 // l is the lane and e the number of elements in a register. The manual's tables for mma are these formulas; what
 // wmma keeps where is nobody's business but ours, and follows them too. The one exception is m8n8k4 of f16.
 //
-// Arithmetic: products are added one after the other, from C on, in the order of k. Reals of 16 bits and fewer and
-// tf32 are multiplied and added as f32, by fused operations; what the manual demands is at least single precision in
-// any order. Results in f16 are rounded once, at the end.
+// Arithmetic: reals of 16 bits and fewer and tf32 are multiplied and added as f32, by fused operations, in the order of
+// k, from C on; where k is above 8, every other eight of them is a sum of its own, from zero on, which is added at the
+// end. What the manual demands is at least single precision in any order. Results in f16 are rounded once more.
+// f64 is added from C on, rounded as asked; integers are exact.
 #pragma once
 
 #include <cstdint>
@@ -39,8 +40,7 @@ constexpr int bits_of(Element e) {
   }
 }
 
-// Emitted code fills one of these for an instruction and calls a function with it.
-struct alignas(64) MatrixCall {
+struct MatrixShape {
   int32_t m = 0, n = 0, k = 0;
   Element a{}, b{}, c{}, d{};
   int32_t saturate = 0;   // integers: to the range of s32, once, at the end
@@ -49,12 +49,29 @@ struct alignas(64) MatrixCall {
   int32_t quads = 0;      // m8n8k4 of f16: four products, each of the lanes 4q … 4q + 3 and 16 more
   int32_t a_columns = 0;  // there: a lane has a column of A rather than a row
   int32_t b_columns = 0;
-  int32_t unused[3] = {};
-  // Registers, each 32 lanes one behind the other. C, then D in its place.
-  uint32_t ra[512], rb[512], rc[512];
 };
 
-using Multiply = void (*)(MatrixCall*);
+// How many registers a fragment of so many elements has.
+constexpr int registers_of(int elements, Element e) {
+  int bits = bits_of(e);
+  return elements * bits / (32 * (bits > 32 ? bits : 32));
+}
+
+inline constexpr int kMostRegisters = 16;
+
+// A constant of the code. Registers lie at so many bytes from a base, 32 lanes one behind the other; D's may be C's.
+struct MatrixCall {
+  MatrixShape shape;
+  int32_t a[kMostRegisters], b[kMostRegisters], c[kMostRegisters], d[kMostRegisters];
+};
+
+// Calls of one shape and one A, one after the other.
+using Multiply = void (*)(const MatrixCall*, uint8_t* base, int32_t count);
+
+// The registers themselves, for what doesn't care where they came from: C, then D in its place.
+struct MatrixRegisters : MatrixShape {
+  alignas(64) uint32_t ra[512], rb[512], rc[512];
+};
 
 // What does it, by what is known when code is made. All can do what the first can, as far as it is theirs.
 enum class Multiplier : int32_t {
@@ -66,7 +83,7 @@ enum class Multiplier : int32_t {
 inline constexpr int kMultipliers = 4;
 
 // The fastest multiplier of that call.
-Multiplier multiplier_of(const MatrixCall& call);
+Multiplier multiplier_of(const MatrixShape& shape);
 // A table by Multiplier, of functions for processors of that level; which this one must be. All give the same bits, but
 // for the payload of NaNs.
 const Multiply* multipliers(jit::VectorLevel level);

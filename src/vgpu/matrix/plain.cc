@@ -48,7 +48,7 @@ struct Place {
 // m8n8k4 of f16: lanes 4q … 4q + 3 hold the first half of product q, those 16 further on the second.
 int quad_lane(int quad, int i) { return quad * 4 + (i < 4 ? i : i + 12); }
 
-Place place_a(const MatrixCall& t, int quad, int row, int column) {
+Place place_a(const MatrixRegisters& t, int quad, int row, int column) {
   if (t.quads) {
     int lane = t.a_columns ? quad_lane(quad, column + (row & 4)) : quad_lane(quad, row);
     int at = t.a_columns ? row & 3 : column;
@@ -58,7 +58,7 @@ Place place_a(const MatrixCall& t, int quad, int row, int column) {
   return {row / 8 + t.m / 8 * (column / (4 * each)), row % 8 * 4 + column / each % 4, column % each * bits};
 }
 
-Place place_b(const MatrixCall& t, int quad, int row, int column) {
+Place place_b(const MatrixRegisters& t, int quad, int row, int column) {
   if (t.quads) {
     int lane = t.b_columns ? quad_lane(quad, column) : quad_lane(quad, row + (column & 4));
     int at = t.b_columns ? row : column & 3;
@@ -68,7 +68,7 @@ Place place_b(const MatrixCall& t, int quad, int row, int column) {
   return {row / (4 * each) % blocks + blocks * (column / 8), column % 8 * 4 + row / each % 4, row % each * bits};
 }
 
-Place place_c(const MatrixCall& t, Element e, int quad, int row, int column) {
+Place place_c(const MatrixRegisters& t, Element e, int quad, int row, int column) {
   if (t.quads && e == Element::kF16) return {column / 2, quad_lane(quad, row), column % 2 * 16};
   if (t.quads) {
     int lane = (row & 1) + (column & 2) + (row & 4), reg = (column & 1) + (row & 2) + (column & 4);
@@ -98,7 +98,7 @@ double fused(double a, double b, double c) {
   return r;
 }
 
-void multiply_doubles(MatrixCall& t) {
+void multiply_doubles(MatrixRegisters& t) {
   constexpr int kModes[] = {FE_TONEAREST, FE_TOWARDZERO, FE_DOWNWARD, FE_UPWARD};
   int before = std::fegetround();
   std::fesetround(kModes[t.round]);
@@ -112,17 +112,18 @@ void multiply_doubles(MatrixCall& t) {
   std::fesetround(before);
 }
 
-void multiply_reals(MatrixCall& t) {
+void multiply_reals(MatrixRegisters& t) {
   uint32_t out[512] = {};
   for (int quad = 0; quad < (t.quads ? 4 : 1); ++quad) {
     for (int row = 0; row < t.m; ++row) {
       for (int column = 0; column < t.n; ++column) {
-        float sum = real_of(t.c, code_at(t.rc, place_c(t, t.c, quad, row, column), bits_of(t.c)));
+        float sums[2] = {real_of(t.c, code_at(t.rc, place_c(t, t.c, quad, row, column), bits_of(t.c))), 0};
         for (int k = 0; k < t.k; ++k) {
           float x = real_of(t.a, code_at(t.ra, place_a(t, quad, row, k), bits_of(t.a)));
           float y = real_of(t.b, code_at(t.rb, place_b(t, quad, k, column), bits_of(t.b)));
-          sum = std::fmaf(x, y, sum);
+          sums[k / 8 % 2] = std::fmaf(x, y, sums[k / 8 % 2]);
         }
+        float sum = t.k > 8 ? sums[0] + sums[1] : sums[0];
         Place to = place_c(t, t.d, quad, row, column);
         if (t.d == Element::kF16) {
           put_half(out, to, to_half(sum));
@@ -135,7 +136,7 @@ void multiply_reals(MatrixCall& t) {
   std::memcpy(t.rc, out, sizeof out);
 }
 
-void multiply_integers(MatrixCall& t) {
+void multiply_integers(MatrixRegisters& t) {
   for (int row = 0; row < t.m; ++row) {
     for (int column = 0; column < t.n; ++column) {
       Place at = place_c(t, t.c, 0, row, column);
@@ -153,19 +154,19 @@ void multiply_integers(MatrixCall& t) {
   }
 }
 
-void multiply(MatrixCall* call) {
-  switch (call->a) {
-    case Element::kF64: return multiply_doubles(*call);
+void multiply(MatrixRegisters& t) {
+  switch (t.a) {
+    case Element::kF64: return multiply_doubles(t);
     case Element::kS8:
     case Element::kU8:
     case Element::kS4:
     case Element::kU4:
-    case Element::kB1: return multiply_integers(*call);
-    default: return multiply_reals(*call);
+    case Element::kB1: return multiply_integers(t);
+    default: return multiply_reals(t);
   }
 }
 
-constexpr Multiply kPlain[kMultipliers] = {&multiply, &multiply, &multiply, &multiply};
+constexpr Multiply kPlain[kMultipliers] = {&multiply_any, &multiply_any, &multiply_any, &multiply_any};
 
 }  // namespace
 
@@ -188,7 +189,7 @@ int32_t integer_of(Element e, uint32_t code) {
   }
 }
 
-void multiply_any(MatrixCall* call) { multiply(call); }
+void multiply_any(const MatrixCall* calls, uint8_t* base, int32_t count) { gathered<multiply>(calls, base, count); }
 
 const float* narrow_reals(Element e) {
   struct Table {
@@ -204,7 +205,7 @@ const float* narrow_reals(Element e) {
   return table.of[e == Element::kE5m2];
 }
 
-Multiplier multiplier_of(const MatrixCall& t) {
+Multiplier multiplier_of(const MatrixShape& t) {
   if (t.quads) return Multiplier::kAny;
   bool f32 = t.c == Element::kF32 && t.d == Element::kF32;
   switch (t.a) {

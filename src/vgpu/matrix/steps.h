@@ -19,12 +19,16 @@ struct alignas(64) Steps {
   Number b[4][64][8];   // 8 columns each; a step each: columns 0 2 4 6, 1 3 5 7
 };
 
+// Which steps are added: all, or every other eight.
+inline constexpr int kAll = 2;
+
 // Rows 8 * first … of C, `Blocks` times eight of them, and eight columns.
 template <class V, int Blocks, class Number>
 [[gnu::always_inline]] inline void accumulate(const Steps<Number>& s, int first, int columns, int k,
-                                              typename V::Vector (&sum)[Blocks][2][32 / V::kLanes]) {
+                                              typename V::Vector (&sum)[Blocks][2][32 / V::kLanes], int part) {
   constexpr int kParts = 32 / V::kLanes;
   for (int four = 0; four < k / 4; ++four) {
+    if (part != kAll && four / 2 % 2 != part) continue;
     typename V::Vector a[Blocks][kParts];
     for (int r = 0; r < Blocks; ++r) {
       for (int h = 0; h < kParts; ++h) a[r][h] = V::load(s.a[first + r][four] + h * V::kLanes);
@@ -47,6 +51,20 @@ template <class V, int Blocks, class Number>
   }
 }
 
+template <class V, int Blocks, class Number>
+[[gnu::always_inline]] inline void add_products(const Steps<Number>& s, int first, int columns, int k,
+                                                typename V::Vector (&sum)[Blocks][2][32 / V::kLanes]) {
+  constexpr int kParts = 32 / V::kLanes;
+  if (!V::kReals || k <= 8) return accumulate<V, Blocks>(s, first, columns, k, sum, kAll);
+  accumulate<V, Blocks>(s, first, columns, k, sum, 0);
+  typename V::Vector other[Blocks][2][kParts] = {};
+  accumulate<V, Blocks>(s, first, columns, k, other, 1);
+  for (int r = 0; r < Blocks; ++r) {
+    for (int i = 0; i < 2 * kParts; ++i)
+      sum[r][i / kParts][i % kParts] = V::add(sum[r][i / kParts][i % kParts], other[r][i / kParts][i % kParts]);
+  }
+}
+
 // All of C where it is of 32 bits; `C`: what it is in registers.
 template <class V, int Blocks, class Number, class Out>
 [[gnu::always_inline]] inline void all_rows(const Steps<Number>& s, int m, int n, int k, Number* c, Out finish) {
@@ -60,7 +78,7 @@ template <class V, int Blocks, class Number, class Out>
           for (int h = 0; h < kParts; ++h) sum[r][p][h] = V::load(at + r * 64 + p * 32 + h * V::kLanes);
         }
       }
-      finish(at, sum, [&](auto& start) { accumulate<V, Blocks>(s, first, columns, k, start); });
+      finish(at, sum, [&](auto& start) { add_products<V, Blocks>(s, first, columns, k, start); });
     }
   }
 }
@@ -80,7 +98,7 @@ template <class V, int Blocks, class Number>
 
 // Fragments with elements of `Bits` bits.
 template <int Bits, class Number, class Get>
-[[gnu::always_inline]] inline void unpack_a(const MatrixCall& t, Steps<Number>& s, Get get) {
+[[gnu::always_inline]] inline void unpack_a(const MatrixRegisters& t, Steps<Number>& s, Get get) {
   constexpr int kEach = 32 / Bits, kWidth = 4 * kEach;
   constexpr uint32_t kMask = Bits == 32 ? 0xffffffff : (1u << Bits % 32) - 1;
   for (int block = 0; block < t.m / 8; ++block) {
@@ -97,7 +115,7 @@ template <int Bits, class Number, class Get>
 }
 
 template <int Bits, class Number, class Get>
-[[gnu::always_inline]] inline void unpack_b(const MatrixCall& t, Steps<Number>& s, Get get) {
+[[gnu::always_inline]] inline void unpack_b(const MatrixRegisters& t, Steps<Number>& s, Get get) {
   constexpr int kEach = 32 / Bits, kWidth = 4 * kEach;
   constexpr uint32_t kMask = Bits == 32 ? 0xffffffff : (1u << Bits % 32) - 1;
   for (int block = 0; block < t.n / 8; ++block) {

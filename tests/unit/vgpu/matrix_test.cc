@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <random>
 #include <vector>
@@ -14,10 +15,10 @@ namespace {
 
 using Extents = std::array<int, 3>;
 
-std::vector<MatrixCall> kinds() {
-  std::vector<MatrixCall> out;
+std::vector<MatrixShape> kinds() {
+  std::vector<MatrixShape> out;
   auto add = [&](Extents e, Element a, Element b, Element c, Element d, int saturate = 0) {
-    MatrixCall t;
+    MatrixShape t;
     t.m = e[0], t.n = e[1], t.k = e[2];
     t.a = a, t.b = b, t.c = c, t.d = d;
     t.saturate = saturate;
@@ -59,13 +60,27 @@ bool is_nan(Element e, uint32_t code) {
   return e == Element::kF16 ? (code & 0x7fff) > 0x7c00 : e == Element::kF32 && (code & 0x7fffffff) > 0x7f800000;
 }
 
-void compare(const MatrixCall& of, jit::VectorLevel level) {
-  MatrixCall plain = of, fast = of;
-  multipliers(jit::VectorLevel::kSse2)[0](&plain);
-  multipliers(level)[static_cast<int>(multiplier_of(of))](&fast);
+// Calls it with registers that lie one behind the other, A's first.
+void multiply(MatrixRegisters& t, jit::VectorLevel level, Multiplier multiplier) {
+  MatrixCall call{};
+  call.shape = t;
+  auto offsets = [&](int32_t* to, const uint32_t* registers, Element e) {
+    for (int r = 0; r < kMostRegisters; ++r) {
+      auto first = reinterpret_cast<const uint8_t*>(registers) - reinterpret_cast<const uint8_t*>(&t);
+      to[r] = static_cast<int32_t>(first) + r * std::max(32, bits_of(e)) * 4;
+    }
+  };
+  offsets(call.a, t.ra, t.a), offsets(call.b, t.rb, t.b), offsets(call.c, t.rc, t.c), offsets(call.d, t.rc, t.d);
+  multipliers(level)[static_cast<int>(multiplier)](&call, reinterpret_cast<uint8_t*>(&t), 1);
+}
+
+void compare(const MatrixRegisters& of, jit::VectorLevel level) {
+  MatrixRegisters plain = of, fast = of;
+  multiply(plain, jit::VectorLevel::kSse2, Multiplier::kAny);
+  multiply(fast, level, multiplier_of(of));
   int bits = bits_of(of.d);
   for (int i = 0; i < of.m * of.n; ++i) {
-    auto element = [&](const MatrixCall& t) {
+    auto element = [&](const MatrixRegisters& t) {
       uint32_t word = t.rc[i * bits / 32];
       return bits == 16 ? word >> (i % 2 * 16) & 0xffff : word;
     };
@@ -80,7 +95,9 @@ TEST(Matrix, EveryWayGivesTheSameBits) {
   std::mt19937 random(1);
   for (jit::VectorLevel level : {jit::VectorLevel::kAvx2, jit::VectorLevel::kAvx512}) {
     if (!jit::runs_here(jit::cpu_of(level))) continue;
-    for (MatrixCall t : kinds()) {
+    for (const MatrixShape& shape : kinds()) {
+      MatrixRegisters t;
+      static_cast<MatrixShape&>(t) = shape;
       for (int round = 0; round < 30; ++round) {
         for (auto* registers : {t.ra, t.rb, t.rc}) {
           for (int i = 0; i < 512; ++i) registers[i] = static_cast<uint32_t>(random());
@@ -100,7 +117,7 @@ TEST(Matrix, EveryWayGivesTheSameBits) {
 
 // Of numbers that every order adds to the same: what a product is at all.
 TEST(Matrix, IdentityTimesMatrix) {
-  MatrixCall t{};
+  MatrixRegisters t{};
   t.m = 16, t.n = 8, t.k = 16;
   t.a = t.b = Element::kF16;
   t.c = t.d = Element::kF32;
@@ -116,7 +133,7 @@ TEST(Matrix, IdentityTimesMatrix) {
     t.rb[l] = halves[l % 4 * 2] | halves[l % 4 * 2 + 1] << 16;
     t.rb[32 + l] = t.rb[l];
   }
-  multipliers(jit::VectorLevel::kSse2)[0](&t);
+  multiply(t, jit::VectorLevel::kSse2, Multiplier::kAny);
   for (int row = 0; row < 16; ++row) {
     for (int column = 0; column < 8; ++column) {
       uint32_t code = t.rc[(row / 8 * 2 + column % 2) * 32 + row % 8 * 4 + column / 2];
