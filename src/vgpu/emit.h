@@ -277,6 +277,8 @@ class Emit {
   Value thread_index(int which);
   void go(const std::vector<int32_t>& candidates);  // to the first that has lanes; the last is sure to have some
   void chains();
+  void dense_chains();
+  void go_but(const Value& lanes);                 // to the first block with lanes other than these
   void arrive(int32_t block, const Value& lanes);  // lanes wait at its head
   void follow(int32_t from, int32_t to);           // all lanes go there
   void turn(int32_t from, int32_t to);             // what is due on the way back of a loop
@@ -287,6 +289,7 @@ class Emit {
   Value waiting(int32_t block);
   Value block_lanes();
   bool masked(int32_t block) const;
+  bool has_wait(int32_t block) const { return dense_ || masked(block); }
 
   Flow flow_;
   Shapes shapes_;
@@ -298,6 +301,7 @@ class Emit {
   int32_t index_ = 0;  // of the current instruction
   std::optional<Value> block_mask_;
   Value thread_lanes_;  // that exist, where a warp may have fewer than 32 threads
+  bool dense_ = false;  // see emit_chain.cc
   std::set<std::string> chains_;
   std::vector<std::pair<std::string, std::vector<int32_t>>> chain_queue_;
   struct FaultEdge {
