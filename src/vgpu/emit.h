@@ -172,6 +172,8 @@ class Emit {
   void matrix_access();
   Value transposed_rows(const Value& v);
   void shuffle();
+  Value companions(const Mask& m);
+  Value of_each_group(const Value& groups, const Mask& m, const std::function<Value(const Mask&)>& reduce);
   Value atomic_result(const Value& old, const Value& b, const Value& c);
   Value atomic_in_memory(const std::string& pointer, const Value& b, const Value& c);
   void atomic_packed();  // pairs, vectors, 16-bit reals and 128 bits
@@ -278,6 +280,7 @@ class Emit {
   void go(const std::vector<int32_t>& candidates);  // to the first that has lanes; the last is sure to have some
   void chains();
   void dense_chains();
+  void ended(const Value& lanes);                  // of what is only known of dense code: who waits nowhere
   void go_but(const Value& lanes);                 // to the first block with lanes other than these
   void arrive(int32_t block, const Value& lanes);  // lanes wait at its head
   void follow(int32_t from, int32_t to);           // all lanes go there

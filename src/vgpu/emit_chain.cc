@@ -40,6 +40,12 @@ void Emit::go_but(const Value& lanes) {
   ir.jump("other0");
 }
 
+void Emit::ended(const Value& lanes) {
+  if (!dense_) return;
+  Value before = ir.let("i32", false, "load i32, ptr %ended");
+  ir.line("store i32 {}, ptr %ended", ir.op("or", before, ir.mask_bits(ir.splat(lanes))).text);
+}
+
 void Emit::dense_chains() {
   auto next = [&](const char* chain, int32_t b, const char* last) {
     return b + 1 < flow_.exit() ? fmt::format("{}{}", chain, b + 1) : last;

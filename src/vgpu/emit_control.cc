@@ -38,7 +38,8 @@ Value Emit::waiting(int32_t block) {
 Value Emit::block_lanes() { return block_mask_ ? *block_mask_ : ir.all_lanes(); }
 
 void Emit::arrive(int32_t block, const Value& lanes) {
-  if (block >= flow_.exit() || !has_wait(block)) return;
+  if (block >= flow_.exit()) return ended(lanes);
+  if (!has_wait(block)) return;
   ir.line("store {}, ptr %wait{}", ir.op("or", waiting(block), ir.splat(lanes)).typed(), block);
 }
 
@@ -110,11 +111,10 @@ void Emit::park(int32_t b) {
   bool all = whole || ptx::row(first.op).family == Family::kMatrix;
   if (!all && !first.operands.empty()) {
     Value m = read_bits(first.operands.back(), 32);
-    // Lanes name the same mask; the first one's is taken.
-    if (m.vector) {
-      ir.declare("declare i32 @llvm.cttz.i32(i32, i1)");
-      Value lane = ir.let("i32", false, "call i32 @llvm.cttz.i32(i32 {}, i1 true)", here.text);
-      m = ir.element(m, lane);
+    if (m.vector) {  // of parts of a partition: all that anybody names
+      ir.declare("declare i32 @llvm.vector.reduce.or.v32i32(<32 x i32>)");
+      Value asked = ir.select(ir.splat(block_lanes()), m, Ir::number("i32", 0));
+      m = ir.let("i32", false, "call i32 @llvm.vector.reduce.or.v32i32({})", asked.typed());
     }
     named = m;
   }
@@ -122,7 +122,13 @@ void Emit::park(int32_t b) {
   Value missing = ir.op("and", named, ir.op("xor", here, Ir::number("i32", 0xffffffff)));
   Value able = ir.op("and", missing, ir.op("xor", parked, Ir::number("i32", 0xffffffff)));
   Value come = Ir::number("i32", 0);
-  for (int32_t c : others) come = ir.op("or", come, ir.mask_bits(waiting(c)));
+  if (dense_) {  // who neither is here nor has ended
+    Value live = target.block.full ? Ir::number("i32", 0xffffffff) : ir.mask_bits(thread_lanes_);
+    Value gone = ir.op("or", here, ir.let("i32", false, "load i32, ptr %ended"));
+    come = ir.op("and", live, ir.op("xor", gone, Ir::number("i32", 0xffffffff)));
+  } else {
+    for (int32_t c : others) come = ir.op("or", come, ir.mask_bits(waiting(c)));
+  }
   std::string wait = ir.label("park"), on = ir.label("all");
   ir.branch(ir.compare("icmp ne", ir.op("and", come, able), Ir::number("i32", 0)), wait, on);
   ir.begin(wait);
@@ -196,16 +202,21 @@ void Emit::control(int32_t b) {
     return follow(b, block.next[0]);
   }
   if (block.ends == End::kExit) {
-    if (!block.guarded) return go(with(b, {flow_.exit()}));
+    if (!block.guarded) {
+      ended(block_lanes());
+      return go(with(b, {flow_.exit()}));
+    }
     if (!block.divergent) {
       std::string yes = ir.label("end"), no = ir.label("stay");
       ir.branch(taken, yes, no);
       ir.begin(yes);
+      ended(block_lanes());
       go(with(b, {flow_.exit()}));
       ir.begin(no);
       return follow(b, block.next[0]);
     }
     arrive(block.next[0], ir.op("and", ir.logical_not(taken), block_lanes()));
+    ended(ir.op("and", taken, block_lanes()));
     return go(with(b, {block.next[0], flow_.exit()}));
   }
   if (!block.guarded || block.next.size() < 2) return follow(b, block.next[0]);
@@ -294,7 +305,7 @@ void Emit::prologue(bool loop) {
   }
   ir.line("%turns = alloca i32");
   ir.line("%parked = alloca i32");
-  if (dense_) ir.line("%but = alloca i32");
+  if (dense_) ir.line("%but = alloca i32"), ir.line("%ended = alloca i32");
   ir.line("store i32 0, ptr %turns");
   if (loop) {
     ir.line("%block = alloca i64");
@@ -340,6 +351,7 @@ void Emit::prologue(bool loop) {
     if (has_wait(b)) ir.line("store {} zeroinitializer, ptr %wait{}", ir.masks({}).full(), b);
   }
   ir.line("store i32 0, ptr %parked");
+  if (dense_) ir.line("store i32 0, ptr %ended");
   if (!target.block.full) {
     // In the last warp of a block not all lanes need be threads.
     Value all = warp_field(offsetof(Warp, lanes), "i32");
