@@ -61,7 +61,7 @@ struct Warp {
   uint32_t unused_too;
   uint32_t dynamic_shared;  // bytes
   uint32_t total_shared;
-  uint32_t smid, nsmid, envreg[2];
+  uint32_t smid, nsmid, envreg[2];  // %envreg1 and 2
   uint64_t grid_id;
   void (*const* multiply)(const MatrixCall*, uint8_t*, int32_t);  // products of matrices, by Multiplier
   // The scheduler's own from here on.

@@ -49,7 +49,7 @@ Frame lay_out(const ptx::Module& module, const ptx::Function& function) {
       open.push_back(&at);
       return;
     }
-    at = up(out.shared_bytes, std::max<int64_t>(v.align, 1));
+    at = up(out.shared_bytes, std::max<int64_t>(v.align, 4));  // shape.cc takes it for granted
     out.shared_bytes = at + v.bytes();
   };
   for (size_t i = 0; i < used.size(); ++i) {

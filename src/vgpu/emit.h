@@ -174,6 +174,8 @@ class Emit {
   void matrix_access();
   Value transposed_rows(const Value& v);
   void shuffle();
+  Value companions(const Mask& m);
+  Value of_each_group(const Value& groups, const Mask& m, const std::function<Value(const Mask&)>& reduce);
   Value atomic_result(const Value& old, const Value& b, const Value& c);
   Value atomic_in_memory(const std::string& pointer, const Value& b, const Value& c);
   void atomic_packed();  // pairs, vectors, 16-bit reals and 128 bits
@@ -282,6 +284,9 @@ class Emit {
   Value thread_index(int which);
   void go(const std::vector<int32_t>& candidates);  // to the first that has lanes; the last is sure to have some
   void chains();
+  void dense_chains();
+  void ended(const Value& lanes);                  // of what is only known of dense code: who waits nowhere
+  void go_but(const Value& lanes);                 // to the first block with lanes other than these
   void arrive(int32_t block, const Value& lanes);  // lanes wait at its head
   void follow(int32_t from, int32_t to);           // all lanes go there
   void turn(int32_t from, int32_t to);             // what is due on the way back of a loop
@@ -292,6 +297,7 @@ class Emit {
   Value waiting(int32_t block);
   Value block_lanes();
   bool masked(int32_t block) const;
+  bool has_wait(int32_t block) const { return dense_ || masked(block); }
 
   Flow flow_;
   Shapes shapes_;
@@ -303,6 +309,7 @@ class Emit {
   int32_t index_ = 0;  // of the current instruction
   std::optional<Value> block_mask_;
   Value thread_lanes_;  // that exist, where a warp may have fewer than 32 threads
+  bool dense_ = false;  // see emit_chain.cc
   std::set<std::string> chains_;
   std::vector<std::pair<std::string, std::vector<int32_t>>> chain_queue_;
   struct FaultEdge {

@@ -1,6 +1,5 @@
-// Control flow: blocks in order, a mask of waiting lanes a block, and static chains of tests that find the next block
-// with lanes. There is no dispatch by a table: a chain is shared by all that may go on the same way, and is empty where
-// the warp is whole.
+// Control flow: blocks in order, a mask of waiting lanes a block, and how lanes part and meet (emit_chain.cc finds the
+// next block with lanes).
 #include <algorithm>
 #include <cstddef>
 
@@ -8,6 +7,20 @@
 #include "vgpu/traits.h"
 
 namespace quern::vgpu {
+namespace {
+
+// Chains of their own for each way on are faster code, but their number, and with it the time to compile, grows with
+// the square of the blocks at which lanes may wait. The kernels of bench/ have up to 17 ways; one of 78 blocks with
+// barriers in loops had 4,698 and took 17 s.
+constexpr size_t kMostWays = 400;
+
+size_t ways(const Flow& flow) {
+  size_t out = 0;
+  for (const Block& b : flow.blocks) out += b.waiting.size();
+  return out;
+}
+
+}  // namespace
 
 using ptx::Family;
 using ptx::Instruction;
@@ -25,7 +38,8 @@ Value Emit::waiting(int32_t block) {
 Value Emit::block_lanes() { return block_mask_ ? *block_mask_ : ir.all_lanes(); }
 
 void Emit::arrive(int32_t block, const Value& lanes) {
-  if (block >= flow_.exit() || !masked(block)) return;
+  if (block >= flow_.exit()) return ended(lanes);
+  if (!has_wait(block)) return;
   ir.line("store {}, ptr %wait{}", ir.op("or", waiting(block), ir.splat(lanes)).typed(), block);
 }
 
@@ -35,31 +49,6 @@ std::vector<int32_t> Emit::with(int32_t block, std::vector<int32_t> more) const 
   std::sort(more.begin(), more.end());
   more.erase(std::unique(more.begin(), more.end()), more.end());
   return more;
-}
-
-void Emit::go(const std::vector<int32_t>& candidates) {
-  if (candidates.size() == 1) return ir.jump(head(candidates[0]));
-  std::string name = "chain";
-  for (int32_t c : candidates) name += fmt::format(".{}", c);
-  if (chains_.insert(name).second) chain_queue_.emplace_back(name, candidates);
-  ir.jump(name);
-}
-
-void Emit::chains() {
-  while (!chain_queue_.empty()) {
-    auto [name, list] = std::move(chain_queue_.back());
-    chain_queue_.pop_back();
-    ir.begin(name);
-    std::vector<int32_t> rest(list.begin() + 1, list.end());
-    if (list[0] >= flow_.exit()) {  // lanes that ended: only where nobody else is left
-      go(rest);
-      continue;
-    }
-    std::string other = ir.label("none");
-    ir.branch(ir.any(waiting(list[0])), head(list[0]), other);
-    ir.begin(other);
-    go(rest);
-  }
 }
 
 void Emit::turn(int32_t from, int32_t to) {
@@ -89,6 +78,11 @@ void Emit::around(int32_t from, int32_t to, const std::vector<int32_t>& all) {
   ir.branch(ir.compare("icmp ne", ir.op("and", turns, Ir::number("i32", 15)), Ir::number("i32", 0)), again, give);
   ir.begin(give);
   service(Service::kYield, mask_bits({!block_mask_, block_lanes()}));
+  if (dense_) {
+    go_but(ir.mask_bits(waiting(to)));
+    ir.begin(again);
+    return go(all);
+  }
   std::vector<int32_t> others;
   for (int32_t c : all) {
     if (c != to && c < flow_.exit()) others.push_back(c);
@@ -117,11 +111,10 @@ void Emit::park(int32_t b) {
   bool all = whole || ptx::row(first.op).family == Family::kMatrix;
   if (!all && !first.operands.empty()) {
     Value m = read_bits(first.operands.back(), 32);
-    // Lanes name the same mask; the first one's is taken.
-    if (m.vector) {
-      ir.declare("declare i32 @llvm.cttz.i32(i32, i1)");
-      Value lane = ir.let("i32", false, "call i32 @llvm.cttz.i32(i32 {}, i1 true)", here.text);
-      m = ir.element(m, lane);
+    if (m.vector) {  // of parts of a partition: all that anybody names
+      ir.declare("declare i32 @llvm.vector.reduce.or.v32i32(<32 x i32>)");
+      Value asked = ir.select(ir.splat(block_lanes()), m, Ir::number("i32", 0));
+      m = ir.let("i32", false, "call i32 @llvm.vector.reduce.or.v32i32({})", asked.typed());
     }
     named = m;
   }
@@ -129,21 +122,30 @@ void Emit::park(int32_t b) {
   Value missing = ir.op("and", named, ir.op("xor", here, Ir::number("i32", 0xffffffff)));
   Value able = ir.op("and", missing, ir.op("xor", parked, Ir::number("i32", 0xffffffff)));
   Value come = Ir::number("i32", 0);
-  for (int32_t c : others) come = ir.op("or", come, ir.mask_bits(waiting(c)));
+  if (dense_) {  // who neither is here nor has ended
+    Value live = target.block.full ? Ir::number("i32", 0xffffffff) : ir.mask_bits(thread_lanes_);
+    Value gone = ir.op("or", here, ir.let("i32", false, "load i32, ptr %ended"));
+    come = ir.op("and", live, ir.op("xor", gone, Ir::number("i32", 0xffffffff)));
+  } else {
+    for (int32_t c : others) come = ir.op("or", come, ir.mask_bits(waiting(c)));
+  }
   std::string wait = ir.label("park"), on = ir.label("all");
   ir.branch(ir.compare("icmp ne", ir.op("and", come, able), Ir::number("i32", 0)), wait, on);
   ir.begin(wait);
   ir.line("store i32 {}, ptr %parked", ir.op("or", parked, here).text);
   arrive(b, block_lanes());
   // Only those who aren't waiting themselves, and never back to here.
-  std::string next = ir.label("next");
-  for (int32_t c : others) {
-    Value there = ir.op("and", ir.mask_bits(waiting(c)), ir.op("xor", parked, Ir::number("i32", 0xffffffff)));
-    next = ir.label("next");
-    ir.branch(ir.compare("icmp ne", there, Ir::number("i32", 0)), head(c), next);
-    ir.begin(next);
+  if (dense_) {
+    go_but(ir.op("or", parked, here));
+  } else {
+    for (int32_t c : others) {
+      Value there = ir.op("and", ir.mask_bits(waiting(c)), ir.op("xor", parked, Ir::number("i32", 0xffffffff)));
+      std::string next = ir.label("next");
+      ir.branch(ir.compare("icmp ne", there, Ir::number("i32", 0)), head(c), next);
+      ir.begin(next);
+    }
+    ir.jump(head(b));
   }
-  ir.jump(head(b));
   ir.begin(on);
   if (whole) {  // those who are left wait at another barrier
     std::string alone = ir.label("alone"), apart = ir.label("apart");
@@ -200,16 +202,21 @@ void Emit::control(int32_t b) {
     return follow(b, block.next[0]);
   }
   if (block.ends == End::kExit) {
-    if (!block.guarded) return go(with(b, {flow_.exit()}));
+    if (!block.guarded) {
+      ended(block_lanes());
+      return go(with(b, {flow_.exit()}));
+    }
     if (!block.divergent) {
       std::string yes = ir.label("end"), no = ir.label("stay");
       ir.branch(taken, yes, no);
       ir.begin(yes);
+      ended(block_lanes());
       go(with(b, {flow_.exit()}));
       ir.begin(no);
       return follow(b, block.next[0]);
     }
     arrive(block.next[0], ir.op("and", ir.logical_not(taken), block_lanes()));
+    ended(ir.op("and", taken, block_lanes()));
     return go(with(b, {block.next[0], flow_.exit()}));
   }
   if (!block.guarded || block.next.size() < 2) return follow(b, block.next[0]);
@@ -294,10 +301,11 @@ bool Emit::waits(const ptx::Function& f) {
 void Emit::prologue(bool loop) {
   slots();
   for (int32_t b = 0; b < flow_.exit(); ++b) {
-    if (masked(b)) ir.line("%wait{} = alloca {}", b, ir.masks({}).full());
+    if (has_wait(b)) ir.line("%wait{} = alloca {}", b, ir.masks({}).full());
   }
   ir.line("%turns = alloca i32");
   ir.line("%parked = alloca i32");
+  if (dense_) ir.line("%but = alloca i32"), ir.line("%ended = alloca i32");
   ir.line("store i32 0, ptr %turns");
   if (loop) {
     ir.line("%block = alloca i64");
@@ -340,9 +348,10 @@ void Emit::prologue(bool loop) {
     if (parts) ir.line("store {}, ptr %x{}", Ir::zero("i32", s.kind == Shape::kIndexed).typed(), r);
   }
   for (int32_t b = 0; b < flow_.exit(); ++b) {
-    if (masked(b)) ir.line("store {} zeroinitializer, ptr %wait{}", ir.masks({}).full(), b);
+    if (has_wait(b)) ir.line("store {} zeroinitializer, ptr %wait{}", ir.masks({}).full(), b);
   }
   ir.line("store i32 0, ptr %parked");
+  if (dense_) ir.line("store i32 0, ptr %ended");
   if (!target.block.full) {
     // In the last warp of a block not all lanes need be threads.
     Value all = warp_field(offsetof(Warp, lanes), "i32");
@@ -367,6 +376,7 @@ void Emit::prologue(bool loop) {
 Result<std::string> Emit::text(bool loop) {
   loop_ = loop;
   grouped_.assign(function.instructions.size(), false);
+  dense_ = ways(flow_) > kMostWays;
   prologue(loop);
   for (int32_t b = 0; b < flow_.exit(); ++b) {
     const Block& block = flow_.blocks[static_cast<size_t>(b)];
@@ -375,10 +385,10 @@ Result<std::string> Emit::text(bool loop) {
     block_mask_.reset();
     if (masked(b)) {
       block_mask_ = waiting(b);
-      ir.line("store {} zeroinitializer, ptr %wait{}", ir.masks({}).full(), b);
     } else if (!target.block.full) {
       block_mask_ = thread_lanes_;
     }
+    if (has_wait(b)) ir.line("store {} zeroinitializer, ptr %wait{}", ir.masks({}).full(), b);
     in = &function.instructions[static_cast<size_t>(block.begin)];
     index_ = block.begin;
     guard_ = {};
@@ -391,7 +401,7 @@ Result<std::string> Emit::text(bool loop) {
     for (int32_t i = block.begin; i < block.end; ++i) instruction(i);
     control(b);
   }
-  chains();
+  dense_ ? dense_chains() : chains();
   fault_exit();
   ir.begin("finish");
   if (loop) {

@@ -76,6 +76,31 @@ void Emit::shuffle() {
   if (in->pair_results) write(1, valid);
 }
 
+// The lanes that act together with each lane: those here that its mask names. One number, unless lanes name different
+// masks in one instruction, as parts of a partition do.
+Value Emit::companions(const Mask& m) {
+  Value here = mask_bits(m);
+  if (!in->has(Modifier::kSync) || shape(in->operands.back()).scalar()) return here;
+  return ir.op("and", read_bits(in->operands.back(), 32), here);
+}
+
+// `reduce` of each group of lanes, which get the result.
+Value Emit::of_each_group(const Value& groups, const Mask& m, const std::function<Value(const Mask&)>& reduce) {
+  if (!groups.vector) return reduce(m);
+  std::string all = spill(groups), result = ir.slot("[32 x i32]", 128);
+  ir.store(Ir::zero("i32", true), result, 128);
+  Value lowest = ir.op("and", groups, ir.op("sub", Ir::number("i32", 0), groups));
+  std::array<int64_t, 32> own;
+  for (size_t l = 0; l < 32; ++l) own[l] = int64_t{1} << l;
+  Value leads = ir.op("and", ir.compare("icmp eq", lowest, Ir::lanes("i32", own)), mask_lanes(m));
+  each_lane({false, leads}, [&](const Value& lane) {
+    Value members = ir.mask_of_bits(spilled(all, groups, lane));
+    Value r = ir.splat(reduce({false, members}));
+    ir.store(ir.select(members, r, ir.load("i32", true, result, 128)), result, 128);
+  });
+  return ir.load("i32", true, result, 128);
+}
+
 void Emit::warp() {
   Mask m = mask();
   switch (in->op) {
@@ -84,8 +109,8 @@ void Emit::warp() {
     case Op::k_vote: {
       Value p = predicate(in->operands[1]);
       Value bits = ir.mask_bits(ir.splat(p));
-      if (!m.full) bits = ir.op("and", bits, mask_bits(m));
-      Value all = mask_bits(m);
+      Value all = companions(m);
+      if (!m.full || all.vector) bits = ir.op("and", bits, all);
       switch (*in->of(ModifierGroup::kVote)) {
         case Modifier::kBallot: return write(0, bits);
         case Modifier::kAny: return write(0, ir.compare("icmp ne", bits, Ir::number("i32", 0)));
@@ -99,15 +124,16 @@ void Emit::warp() {
       size_t first = in->pair_results ? 2 : 1;
       int bits = ptx::row(in->type()).size();
       Value v = ir.splat(read_bits(in->operands[first], bits));
-      Value all = mask_bits(m);
+      Value all = companions(m), here = mask_bits(m);
       std::string values = spill(v), result = ir.slot("[32 x i32]", 64);
       ir.store(Ir::zero("i32", true), result, 64);
       each_lane(m, [&](const Value& lane) {
         Value same = ir.mask_bits(ir.compare("icmp eq", v, ir.splat(spilled(values, v, lane))));
         Value p = ir.let("ptr", false, "getelementptr i32, ptr {}, i32 {}", result, lane.text);
-        ir.store(ir.op("and", same, all), p.text, 4);
+        ir.store(ir.op("and", same, here), p.text, 4);
       });
       Value found = ir.load("i32", true, result, 64);
+      if (all.vector) found = ir.op("and", found, all);
       if (in->of(ModifierGroup::kVote) == Modifier::kAny) return write(0, found);
       Value whole = ir.compare("icmp eq", found, all);
       write(0, ir.select(whole, found, Ir::number("i32", 0)));
@@ -118,9 +144,11 @@ void Emit::warp() {
       Value v = ir.splat(read(in->operands[1], in->type()));
       bool sign = ptx::row(in->type()).kind == ptx::TypeKind::kSigned;
       auto reduce = [&](const char* how, int64_t neutral) {
-        Value x = m.full ? v : ir.select(m.lanes, v, Ir::number("i32", neutral));
         ir.declare(fmt::format("declare i32 @llvm.vector.reduce.{}.v32i32(<32 x i32>)", how));
-        return ir.let("i32", false, "call i32 @llvm.vector.reduce.{}.v32i32({})", how, x.typed());
+        return of_each_group(companions(m), m, [&](const Mask& group) {
+          Value x = group.full ? v : ir.select(group.lanes, v, Ir::number("i32", neutral));
+          return ir.let("i32", false, "call i32 @llvm.vector.reduce.{}.v32i32({})", how, x.typed());
+        });
       };
       if (v.type != "i32") return unsupported();
       switch (*in->of(ModifierGroup::kOperation)) {

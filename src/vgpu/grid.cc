@@ -24,8 +24,13 @@ int threads_of(const Settings& settings) {
 }  // namespace
 
 Grid::Grid(Program& program, const Compiled& compiled, const Launch& launch, const Settings& settings,
-           uint64_t parameters)
-    : program_(program), compiled_(compiled), launch_(launch), settings_(settings), parameters_(parameters) {
+           uint64_t parameters, uint64_t workspace)
+    : program_(program),
+      compiled_(compiled),
+      launch_(launch),
+      settings_(settings),
+      parameters_(parameters),
+      workspace_(workspace) {
   blocks_ = product(launch.grid);
   threads_per_block_ = static_cast<uint32_t>(product(launch.block));
   warps_ = (threads_per_block_ + 31) / 32;
@@ -95,6 +100,8 @@ void Grid::prepare(WarpRun& run, BlockRun& block, uint32_t index) {
   w.dynamic_shared = static_cast<uint32_t>(launch_.shared_bytes);
   w.total_shared = static_cast<uint32_t>(compiled_.shared_bytes + launch_.shared_bytes);
   w.nsmid = static_cast<uint32_t>(settings_.limits.multiprocessors);
+  w.envreg[0] = static_cast<uint32_t>(workspace_ >> 32);
+  w.envreg[1] = static_cast<uint32_t>(workspace_);
   w.owner = &run;
 }
 

@@ -63,7 +63,8 @@ struct BlockRun {
 
 class Grid {
  public:
-  Grid(Program& program, const Compiled& compiled, const Launch& launch, const Settings& settings, uint64_t parameters);
+  Grid(Program& program, const Compiled& compiled, const Launch& launch, const Settings& settings, uint64_t parameters,
+       uint64_t workspace);
   ~Grid();
   // Blocks until all is done or somebody stopped it.
   Result<std::optional<Fault>> run();
@@ -97,6 +98,7 @@ class Grid {
   const Launch& launch_;
   const Settings& settings_;
   uint64_t parameters_;
+  uint64_t workspace_;  // of a cooperative grid; 0: none
   uint64_t blocks_;
   uint32_t threads_per_block_, warps_;
   std::vector<uint64_t> variables_;

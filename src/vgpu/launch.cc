@@ -47,6 +47,17 @@ std::optional<Diagnostic> beyond(const ptx::Function& k, const Launch& launch, c
   return std::nullopt;
 }
 
+// What cooperative_groups finds through %envreg1 (high) and %envreg2: two words, the size of this and the count of
+// those who came to the grid's barrier. A grid that isn't cooperative has none.
+Result<uint64_t> make_workspace(Memory& memory) {
+  constexpr uint32_t kWords[2] = {sizeof kWords, 0};
+  auto at = memory.allocate(sizeof kWords, 64, Holds::kGlobal, "grid workspace");
+  if (!at) return fail(at.error());
+  std::memcpy(reinterpret_cast<void*>(*at), kWords, sizeof kWords);
+  memory.mark_written(*at, sizeof kWords);
+  return *at;
+}
+
 }  // namespace
 
 ParameterLayout parameter_layout(const ptx::Function& kernel) {
@@ -80,11 +91,18 @@ Result<Ran> run(Program& program, std::string_view name, const Launch& launch, c
   auto bank = program.memory().allocate(std::max<int64_t>(layout.bytes, 1), 64, Holds::kParameter, "arguments");
   if (!bank) return fail(bank.error());
   if (layout.bytes) std::memcpy(reinterpret_cast<void*>(*bank), launch.arguments.data(), launch.arguments.size());
+  uint64_t workspace = 0;
+  if (launch.cooperative) {
+    auto made = make_workspace(program.memory());
+    if (!made) return fail(made.error());
+    workspace = *made;
+  }
   auto start = std::chrono::steady_clock::now();
-  Grid grid(program, **code, launch, settings, *bank);
+  Grid grid(program, **code, launch, settings, *bank, workspace);
   auto fault = grid.run();
   out.run_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   program.memory().release(*bank);
+  if (workspace) program.memory().release(workspace);
   if (!fault) return fail(fault.error());
   out.fault = std::move(*fault);
   out.warp_instructions = grid.warp_instructions();

@@ -234,9 +234,11 @@ class Transfer {
       case Op::k_cvt: return converted();
       case Op::k_ld: return !own_memory() && all_uniform() ? uniform() : varying();
       case Op::k_ldu: return all_uniform() ? uniform() : varying();
-      case Op::k_vote: return uniform();
       case Op::k_activemask: return uniform();
-      case Op::k_redux: return uniform();
+      // Lanes that name different masks get different results.
+      case Op::k_vote:
+      case Op::k_redux:
+        return in_.has(Modifier::kSync) && !at(in_.operands.size() - 1).scalar() ? varying() : uniform();
       default: break;
     }
     return pure();

@@ -25,9 +25,11 @@ Error cudaStreamDestroy(Stream* handle) {
   return entry([&] {
     auto stream = Live<Stream>::all().find(handle);
     if (!stream) return Error::kInvalidResourceHandle;
-    if (stream->capture) {
-      stream->capture->invalid = true;
-      stream->capture->members.erase(handle);
+    if (auto capture = stream->capture) {
+      // What a stream that had been joined did is in the graph, and must be joined in the end.
+      capture->invalid = capture->invalid || capture->origin == handle;
+      capture->left.insert(capture->left.end(), stream->after.begin(), stream->after.end());
+      capture->members.erase(handle);
     }
     Live<Stream>::all().remove(handle);
     return Error::kSuccess;

@@ -138,7 +138,7 @@ Error end_capture(Stream* handle, std::shared_ptr<Graph>& out) {
   if (!capture) return Error::kIllegalState;
   if (capture->origin != stream.get()) return Error::kStreamCaptureUnmatched;
   auto joined = history(stream->after);
-  bool complete = true;
+  bool complete = std::ranges::all_of(capture->left, [&](const Node* n) { return joined.contains(n); });
   for (Stream* member : capture->members) {
     for (const Node* n : member->after) complete = complete && joined.contains(n);
     member->after.clear();

@@ -50,6 +50,7 @@ struct Capture {
   int mode = 0;  // 0 global, 1 of the thread, 2 relaxed
   bool invalid = false;
   std::set<Stream*> members;
+  std::vector<Node*> left;  // the last nodes of streams that were destroyed meanwhile
 };
 
 // The graph of a node that a program names; null: no such node.
