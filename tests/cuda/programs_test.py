@@ -71,6 +71,23 @@ class Programs(unittest.TestCase):
         self.assertIn("out_of_bounds.cu:4", err)
         self.assertEqual(run("--check", "continue", "--", program)[0], 3)
 
+    def test_textures(self):
+        self.assertEqual(run("--", build("textures")), (0, "0 failures\n", ""))
+
+    def test_bad_accesses_of_textures(self):
+        program = build("texture_faults")
+        for what, said, thread in (
+                ("outside", ["error: out-of-bounds write of 4 bytes", "x 32 (in bytes), y 1 is outside of the surface "
+                             "of 8 x 4 elements of 4 bytes"], "(8, 0, 0)"),
+                ("unwritten", ["error: read of 4 bytes that nothing wrote", "(cudaMallocArray)"], "(0, 0, 0)"),
+                ("freed", ["error: read of 4 bytes after free", "which were freed"], "(0, 0, 0)"),
+                ("destroyed", ["error: use of a texture or surface object that does not exist"], "(0, 0, 0)")):
+            with self.subTest(what=what):
+                code, out, err = run("--", program, what)
+                self.assertEqual((code, out), (1, ""))
+                for text in [*said, "texture_faults.cu:", f"thread {thread} of block (0, 0, 0)"]:
+                    self.assertIn(text, err)
+
     def test_what_cant_run(self):
         cubin = build("out_of_bounds", "-gencode", "arch=compute_80,code=sm_80")
         self.assertEqual(run("--", cubin)[::2], (2, f"error E971: {cubin} holds machine code (sm_80) and no PTX\n"

@@ -172,8 +172,7 @@ class WarpTexture {
         return LaneFault{FaultKind::kOutOfBounds,
                          *place.address,
                          place.bytes,
-                         fmt::format("{}{}{} is outside of {}", place_text(at), form_.formatted ? "" : " (x in bytes)",
-                                     "", described(t)),
+                         fmt::format("{} is outside of {}", place_text(at), described(t)),
                          {}};
     }
     if (!place.address) {
@@ -198,7 +197,7 @@ class WarpTexture {
   }
 
   std::string place_text(const SurfaceAt& at) const {
-    std::string out = fmt::format("x {}", at.x);
+    std::string out = fmt::format("x {}{}", at.x, form_.formatted ? "" : " (in bytes)");
     if (form_.dimensions > 1) out += fmt::format(", y {}", at.y);
     if (form_.dimensions > 2) out += fmt::format(", z {}", at.z);
     if (form_.layered) out += fmt::format(", layer {}", at.z);
