@@ -74,6 +74,13 @@ class Programs(unittest.TestCase):
     def test_textures(self):
         self.assertEqual(run("--", build("textures")), (0, "0 failures\n", ""))
 
+    def test_textures_of_the_driver(self):
+        ptx = pathlib.Path(FOLDER.name) / "read_texture.ptx"
+        subprocess.run([NVCC, "--ptx", "-o", str(ptx), str(HERE / "read_texture.cu")], check=True, capture_output=True)
+        self.assertEqual(run("--", build("driver_textures", "-lcuda"), ptx),
+                         (0, "8 x 8 x 2, format 1, 1 channel, flags 1\nfilter 1, flags 0, same array 1\n112 116\n"
+                          "56 64 72\nonce\n", ""))
+
     def test_bad_accesses_of_textures(self):
         program = build("texture_faults")
         for what, said, thread in (
