@@ -15,6 +15,7 @@ class Fetch {
         const TexelAccess& access)
       : texture_(texture), sampler_(sampler), form_(form), at_(at), access_(access) {
     real_ = reads_real(texture.format, sampler);
+    seamless_ = form.cube && texture.cube && sampler.seamless;
   }
 
   Sampled run() {
@@ -119,7 +120,7 @@ class Fetch {
       }
       float e = in_elements(x[i], size[i], mode, sampler_.normalized || form_.cube);
       out.taps[i] = two ? neighbours(e, offset) : nearest(e, offset);
-      if (form_.cube && sampler_.seamless && two) continue;  // what lies beyond a face is another's: across()
+      if (seamless_ && two) continue;  // what lies beyond a face is another's: across()
       for (int64_t& index : out.taps[i].index) index = addressed(index, size[i], mode);
     }
     return out;
@@ -148,7 +149,7 @@ class Fetch {
   }
 
   Colour colour(const Place& p, int64_t x, int64_t y, int64_t z) {
-    if (form_.cube && sampler_.seamless) return across(p, x, y);
+    if (seamless_) return across(p, x, y);
     if (const std::byte* from = element(p, x, y, z)) return read_colour(from, texture_.format, sampler_);
     Colour out;
     for (size_t c = 0; c < 4; ++c) out[c] = std::bit_cast<float>(sampler_.border[c]);
@@ -158,7 +159,7 @@ class Fetch {
   // A texel next to a face is that of the face it borders on; at a corner there is none, and the three that meet there
   // are averaged.
   Colour across(const Place& p, int64_t x, int64_t y) {
-    auto size = static_cast<int64_t>(p.level->width);
+    int64_t size = std::min(p.level->width, p.level->height);
     auto outside = [&](int64_t i) { return i < 0 || i >= size; };
     auto clamped = [&](int64_t i) { return std::clamp<int64_t>(i, 0, size - 1); };
     if (outside(x) && outside(y)) {
@@ -242,7 +243,7 @@ class Fetch {
     Texel out;
     for (size_t i = 0; i < 4; ++i) {
       int64_t x = p.taps[0].index[corners[i][0]], y = p.taps[1].index[corners[i][1]];
-      if (form_.cube && sampler_.seamless) {
+      if (seamless_) {
         out[i] = std::bit_cast<uint32_t>(static_cast<float>(across(p, x, y)[form_.component]));
       } else {
         out[i] = texel(p, x, y, 0)[form_.component];
@@ -257,6 +258,7 @@ class Fetch {
   const SampleAt& at_;
   const TexelAccess& access_;
   bool real_ = false;
+  bool seamless_ = false;
   BadTexel bad_;
 };
 

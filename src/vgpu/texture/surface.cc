@@ -34,12 +34,14 @@ SurfacePlace place_on_surface(const Texture& surface, const TextureForm& form, S
   out.bytes = form.formatted && form.op == TextureOp::kStore ? element : form.bytes * form.count;
   if (form.formatted) at.x *= element;
   bool slices = form.layered || form.dimensions == 3;
+  if (form.dimensions == 1) at.y = 0;
+  if (!slices) at.z = 0;
   int64_t depth = surface.layers ? surface.layers : l.depth;
   int64_t last[3] = {static_cast<int64_t>(l.width) * element - out.bytes, static_cast<int64_t>(l.height) - 1,
                      depth - 1};
-  int64_t* given[3] = {&at.x, form.dimensions > 1 ? &at.y : nullptr, slices ? &at.z : nullptr};
+  int64_t* given[3] = {&at.x, &at.y, &at.z};
   for (size_t i = 0; i < 3; ++i) {
-    if (!given[i] || (*given[i] >= 0 && *given[i] <= last[i])) continue;
+    if (*given[i] >= 0 && *given[i] <= last[i]) continue;
     if (form.beyond == Beyond::kZero && last[0] >= 0) return out;
     out.fault = SurfaceFault::kOutside;
     if (form.beyond == Beyond::kClamp && last[i] >= 0) {
