@@ -2,7 +2,9 @@
 // neighbours of a linear filter with a weight of eight fraction bits.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 
 #include "vgpu/texture/texture.h"
@@ -11,8 +13,22 @@ namespace quern::vgpu {
 
 inline constexpr int64_t kBorderTexel = -1;  // an index that means the border's colour
 
+// The greatest integer not above; coordinates that are no numbers, or far away, stay outside of any texture.
+inline int64_t floor_of(double x) {
+  constexpr double kFar = 1e12;
+  if (!(x > -kFar)) return static_cast<int64_t>(-kFar);
+  auto cut = static_cast<int64_t>(std::min(x, kFar));
+  return cut - (x < static_cast<double>(cut));
+}
+
 // An element after the addressing mode; `index` is any number.
-int64_t addressed(int64_t index, int64_t size, AddressMode mode);
+inline int64_t addressed(int64_t index, int64_t size, AddressMode mode) {
+  if (index >= 0 && index < size) [[likely]]
+    return index;
+  if (mode == AddressMode::kBorder) return kBorderTexel;
+  if (mode == AddressMode::kWrap) return (index % size + size) % size;
+  return std::clamp<int64_t>(index, 0, size - 1);
+}
 
 struct Taps {
   std::array<int64_t, 2> index = {};
@@ -20,10 +36,29 @@ struct Taps {
 };
 
 // A coordinate in elements: x of the guide. Modes that need normalized coordinates count as clamp without them.
-float in_elements(float x, int64_t size, AddressMode& mode, bool normalized);
+inline float in_elements(float x, int64_t size, AddressMode& mode, bool normalized) {
+  if (!normalized) {
+    if (mode != AddressMode::kBorder) mode = AddressMode::kClamp;
+    return x;
+  }
+  if (mode == AddressMode::kWrap) x -= std::floor(x);
+  if (mode == AddressMode::kMirror) {
+    float whole = std::floor(x), part = x - whole;
+    x = std::fmod(whole, 2.0f) != 0 ? 1 - part : part;
+  }
+  return x * static_cast<float>(size);
+}
+
 // Before any addressing mode; `offset` is in elements.
-Taps nearest(float x, int64_t offset);
-Taps neighbours(float x, int64_t offset);
+inline Taps nearest(float x, int64_t offset) {
+  int64_t i = floor_of(x) + offset;
+  return {{i, i}, 0};
+}
+inline Taps neighbours(float x, int64_t offset) {
+  int64_t fixed = floor_of((static_cast<double>(x) - 0.5) * 256 + 0.5);
+  int64_t i = (fixed >> 8) + offset;
+  return {{i, i + 1}, static_cast<double>(fixed & 255) / 256};
+}
 
 // A direction's face, and the coordinates on it, 0 … 1.
 struct FacePoint {

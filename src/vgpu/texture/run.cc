@@ -135,19 +135,7 @@ class WarpTexture {
   }
 
   std::optional<LaneFault> sample_lane(const Texture& t, size_t l) {
-    SampleAt at;
-    size_t first = form_.layered ? 1 : 0;
-    if (form_.layered) at.layer = call_.coordinate[0][l];
-    for (size_t i = 0; i < 3 && first + i < 4; ++i) {
-      if (form_.integer) {
-        at.index[i] = static_cast<int32_t>(call_.coordinate[first + i][l]);
-      } else {
-        at.x[i] = std::bit_cast<float>(call_.coordinate[first + i][l]);
-      }
-      at.offset[i] = call_.offset[i][l];
-    }
-    for (size_t i = 0; i < 6; ++i) at.level[i] = std::bit_cast<float>(call_.level[i][l]);
-    Sampled s = sample(t, sampler_, form_, at, access_);
+    Sampled s = sample(t, sampler_, call_, l, access_);
     for (size_t i = 0; i < 4; ++i) call_.value[i][l] = s.texel[i];
     if (s.bad.bytes) return memory_fault(t, s.bad.address, s.bad.bytes, false);
     return std::nullopt;

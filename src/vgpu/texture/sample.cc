@@ -11,11 +11,10 @@ namespace {
 
 class Fetch {
  public:
-  Fetch(const Texture& texture, const Sampler& sampler, const TextureForm& form, const SampleAt& at,
-        const TexelAccess& access)
-      : texture_(texture), sampler_(sampler), form_(form), at_(at), access_(access) {
+  Fetch(const Texture& texture, const Sampler& sampler, const TextureCall& call, size_t lane, const TexelAccess& access)
+      : texture_(texture), sampler_(sampler), call_(call), form_(call.form), lane_(lane), access_(access) {
     real_ = reads_real(texture.format, sampler);
-    seamless_ = form.cube && texture.cube && sampler.seamless;
+    seamless_ = form_.cube && texture.cube && sampler.seamless;
   }
 
   Sampled run() {
@@ -38,6 +37,13 @@ class Fetch {
     uint32_t layer = 0;
   };
 
+  // --- operands ---
+
+  uint32_t bits(size_t i) const { return call_.coordinate[i + form_.layered][lane_]; }
+  float coordinate(size_t i) const { return std::bit_cast<float>(bits(i)); }
+  float level_operand(size_t i) const { return std::bit_cast<float>(call_.level[i][lane_]); }
+  FacePoint face() const { return on_cube(coordinate(0), coordinate(1), coordinate(2)); }
+
   // --- levels ---
 
   // Log2 of the longest step to the next pixel, in elements.
@@ -45,8 +51,8 @@ class Fetch {
     const TextureLevel& l = texture_.levels[0];
     double size[3] = {static_cast<double>(l.width), static_cast<double>(l.height), static_cast<double>(l.depth)};
     double longest = 0;
-    for (int way = 0; way < 2; ++way) {
-      const float* d = at_.level + 3 * way;
+    for (size_t way = 0; way < 6; way += 3) {
+      const float d[3] = {level_operand(way), level_operand(way + 1), level_operand(way + 2)};
       double square = 0;
       if (form_.cube) {
         square = cube_step(d, size[0]);
@@ -63,14 +69,14 @@ class Fetch {
 
   // The square of a step on the face that the direction hits: (s / m)' = (s' - (s / m) m') / m, of length 2 a face.
   double cube_step(const float* d, double size) const {
-    FacePoint p = on_cube(at_.x[0], at_.x[1], at_.x[2]);
+    FacePoint p = face();
     std::array<double, 3> s = off_cube(p.face, 1, 0), t = off_cube(p.face, 0, 1), m = off_cube(p.face, 0, 0);
     double along[3] = {0, 0, 0}, major = 0;
     for (size_t i = 0; i < 3; ++i) {
       along[0] += (s[i] - m[i]) * d[i];
       along[1] += (t[i] - m[i]) * d[i];
       along[2] += m[i] * d[i];
-      major += m[i] * at_.x[i];
+      major += m[i] * coordinate(i);
     }
     double ds = (along[0] - (2 * p.x - 1.0) * along[2]) / major * size / 2;
     double dt = (along[1] - (2 * p.y - 1.0) * along[2]) / major * size / 2;
@@ -81,7 +87,7 @@ class Fetch {
   Taps levels() const {
     auto count = static_cast<int64_t>(texture_.levels.size());
     if (count == 1) return {};
-    float level = form_.level == LevelBy::kLevel      ? at_.level[0] + sampler_.bias
+    float level = form_.level == LevelBy::kLevel      ? level_operand(0) + sampler_.bias
                   : form_.level == LevelBy::kGradient ? gradient_level() + sampler_.bias
                                                       : 0;
     if (!(level > sampler_.least_level)) level = sampler_.least_level;
@@ -97,11 +103,10 @@ class Fetch {
   Place place(const TextureLevel& level, bool two) const {
     Place out;
     out.level = &level;
-    uint32_t layer = form_.layered ? at_.layer : 0;
-    float x[3] = {at_.x[0], at_.x[1], at_.x[2]};
+    uint32_t layer = form_.layered ? call_.coordinate[0][lane_] : 0;
+    FacePoint p;
     if (form_.cube) {
-      FacePoint p = on_cube(x[0], x[1], x[2]);
-      x[0] = p.x, x[1] = p.y;
+      p = face();
       uint32_t cubes = std::max(texture_.layers / 6, 1u);
       layer = std::min(layer, cubes - 1) * 6 + static_cast<uint32_t>(p.face);
     }
@@ -111,14 +116,15 @@ class Fetch {
       AddressMode mode = form_.cube ? AddressMode::kClamp : sampler_.address[i];
       // What lies outside of linear memory is zero, whatever the mode says.
       if (texture_.linear_memory) mode = AddressMode::kBorder;
-      int64_t offset = form_.offset ? at_.offset[i] : 0;
+      int64_t offset = form_.offset ? call_.offset[i][lane_] : 0;
       if (form_.integer) {
         in_elements(0, size[i], mode, false);
-        int64_t index = addressed(at_.index[i] + offset, size[i], mode);
+        int64_t index = addressed(static_cast<int32_t>(bits(i)) + offset, size[i], mode);
         out.taps[i] = {{index, index}, 0};
         continue;
       }
-      float e = in_elements(x[i], size[i], mode, sampler_.normalized || form_.cube);
+      float x = !form_.cube ? coordinate(i) : i ? p.y : p.x;
+      float e = in_elements(x, size[i], mode, sampler_.normalized || form_.cube);
       out.taps[i] = two ? neighbours(e, offset) : nearest(e, offset);
       if (seamless_ && two) continue;  // what lies beyond a face is another's: across()
       for (int64_t& index : out.taps[i].index) index = addressed(index, size[i], mode);
@@ -206,21 +212,27 @@ class Fetch {
     Colour sum = {};
     for (size_t i = 0; i < 2; ++i) {
       double weight = i ? which.weight : 1 - which.weight;
-      if (weight != 0) filter(sum, texture_.levels[static_cast<size_t>(which.index[i])], weight);
+      if (weight == 0) continue;
+      const TextureLevel& level = texture_.levels[static_cast<size_t>(which.index[i])];
+      if (form_.dimensions == 1) filter<1>(sum, level, weight);
+      if (form_.dimensions == 2) filter<2>(sum, level, weight);
+      if (form_.dimensions == 3) filter<3>(sum, level, weight);
     }
     return rounded(sum);
   }
 
   // An element with no weight isn't read.
+  template <int kDimensions>
   void filter(Colour& sum, const TextureLevel& level, double of_level) {
     Place p = place(level, true);
-    for (int corner = 0; corner < 1 << form_.dimensions; ++corner) {
+    for (int corner = 0; corner < 1 << kDimensions; ++corner) {
       double weight = of_level;
       int64_t index[3] = {0, 0, 0};
-      for (size_t i = 0; i < form_.dimensions; ++i) {
+      for (int i = 0; i < kDimensions; ++i) {
+        const Taps& taps = p.taps[static_cast<size_t>(i)];
         bool second = corner >> i & 1;
-        weight *= second ? p.taps[i].weight : 1 - p.taps[i].weight;
-        index[i] = p.taps[i].index[second];
+        weight *= second ? taps.weight : 1 - taps.weight;
+        index[i] = taps.index[second];
       }
       if (weight != 0) add(sum, colour(p, index[0], index[1], index[2]), weight);
     }
@@ -254,8 +266,9 @@ class Fetch {
 
   const Texture& texture_;
   const Sampler& sampler_;
+  const TextureCall& call_;
   const TextureForm& form_;
-  const SampleAt& at_;
+  size_t lane_;
   const TexelAccess& access_;
   bool real_ = false;
   bool seamless_ = false;
@@ -264,9 +277,9 @@ class Fetch {
 
 }  // namespace
 
-Sampled sample(const Texture& texture, const Sampler& sampler, const TextureForm& form, const SampleAt& at,
+Sampled sample(const Texture& texture, const Sampler& sampler, const TextureCall& call, size_t lane,
                const TexelAccess& access) {
-  return Fetch(texture, sampler, form, at, access).run();
+  return Fetch(texture, sampler, call, lane, access).run();
 }
 
 }  // namespace quern::vgpu

@@ -20,16 +20,7 @@ struct Sampled {
   BadTexel bad;
 };
 
-// A lane's operands, out of the call.
-struct SampleAt {
-  float x[3] = {};
-  int32_t index[3] = {};  // the coordinates where the form says that they are integers
-  uint32_t layer = 0;
-  float level[6] = {};
-  int64_t offset[3] = {};
-};
-
-Sampled sample(const Texture& texture, const Sampler& sampler, const TextureForm& form, const SampleAt& at,
+Sampled sample(const Texture& texture, const Sampler& sampler, const TextureCall& call, size_t lane,
                const TexelAccess& access);
 
 }  // namespace quern::vgpu

@@ -59,7 +59,7 @@ void put(std::byte* to, T value) {
 
 uint16_t half_of(float value) { return std::bit_cast<uint16_t>(static_cast<_Float16>(value)); }
 
-Colour read_colour(const std::byte* from, const TexelFormat& f, const Sampler& s) {
+Colour read_any_colour(const std::byte* from, const TexelFormat& f, const Sampler& s) {
   Colour out = {0, 0, 0, 1};
   for (int32_t c = 0; c < f.channels; ++c) {
     out[static_cast<size_t>(c)] = number(channel(from + c * f.bits / 8, f), f, s, c == 3);
@@ -67,7 +67,7 @@ Colour read_colour(const std::byte* from, const TexelFormat& f, const Sampler& s
   return out;
 }
 
-Texel read_texel(const std::byte* from, const TexelFormat& f, const Sampler& s) {
+Texel read_any_texel(const std::byte* from, const TexelFormat& f, const Sampler& s) {
   bool real = reads_real(f, s);
   Texel out = {0, 0, 0, real ? std::bit_cast<uint32_t>(1.0f) : 1};
   for (int32_t c = 0; c < f.channels; ++c) {

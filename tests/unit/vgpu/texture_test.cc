@@ -100,7 +100,8 @@ TEST_F(Textures, SamplesStayInTheImage) {
     Texture t = texture();
     TexelAccess access(memory_->space(), {});
     for (int i = 0; i < 50; ++i) {
-      TextureForm form;
+      TextureCall call{};
+      TextureForm& form = call.form;
       form.op = below(4) ? TextureOp::kSample : TextureOp::kGather;
       form.dimensions = static_cast<uint8_t>(1 + below(3));
       form.cube = form.dimensions == 2 && below(2);
@@ -108,13 +109,13 @@ TEST_F(Textures, SamplesStayInTheImage) {
       form.integer = !form.cube && form.op == TextureOp::kSample && below(3) == 0;
       form.level = static_cast<LevelBy>(below(3));
       form.offset = below(2);
-      SampleAt at;
-      at.layer = below(2) ? below(20) : UINT32_MAX - below(3);
-      for (float& x : at.x) x = coordinate();
-      for (float& x : at.level) x = coordinate();
-      for (int32_t& x : at.index) x = whole();
-      for (int64_t& x : at.offset) x = whole();
-      Sampled got = sample(t, t.sampler, form, at, access);
+      size_t lane = below(32);
+      for (auto& x : call.coordinate)
+        x[lane] = form.integer ? static_cast<uint32_t>(whole()) : std::bit_cast<uint32_t>(coordinate());
+      if (form.layered) call.coordinate[0][lane] = below(2) ? below(20) : UINT32_MAX - below(3);
+      for (auto& x : call.level) x[lane] = std::bit_cast<uint32_t>(coordinate());
+      for (auto& x : call.offset) x[lane] = whole();
+      Sampled got = sample(t, t.sampler, call, lane, access);
       ASSERT_EQ(got.bad.bytes, 0);
       float value = std::bit_cast<float>(got.texel[0]);
       // A corner's three thirds needn't be one.
