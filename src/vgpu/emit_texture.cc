@@ -22,7 +22,7 @@ constexpr size_t kRow = sizeof(uint32_t) * 32, kWideRow = sizeof(uint64_t) * 32;
 
 int count_of(const ptx::Instruction& in) {
   auto v = in.of(ModifierGroup::kVector);
-  return !v ? 1 : *v == Modifier::kV2 ? 2 : 4;
+  return !v ? 1 : *v == Modifier::kV2 ? 2 : *v == Modifier::kV4 ? 4 : 8;
 }
 
 // False: none that textures and surfaces have here.
@@ -149,6 +149,15 @@ void Emit::texture() {
   if (!sampled) form.bytes = static_cast<uint8_t>(bits / 8);
   if (sampled && o.size() > next && o[next].kind == OperandKind::kVector) form.offset = true, ++next;
   if (o.size() > next) return unsupported("a comparison of depths");
+  // As many numbers as the geometry has: what is missing in the text would be left over from another instruction.
+  size_t numbers = form.cube ? 3 : form.dimensions;
+  auto has = [&](const Operand& operand, size_t least) { return parts_of(operand).size() >= least; };
+  bool located = form.op != TextureOp::kQuery && form.op != TextureOp::kIsType;
+  bool enough = !located || coordinates_of(o[address]).size() >= numbers + form.layered;
+  if (form.level == LevelBy::kGradient) enough &= has(o[address + 1], numbers) && has(o[address + 2], numbers);
+  if (form.offset) enough &= has(o[next - 1], form.dimensions);
+  if (!enough) return unsupported("fewer coordinates than its geometry has");
+  if (form.count > 4 || parts_of(o[0]).size() > 4) return unsupported("so many elements");
 
   std::string frame = texture_frame(form, o[address]);
   auto at = [&](size_t offset) { return ir.offset(frame, static_cast<int64_t>(offset)); };

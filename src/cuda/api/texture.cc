@@ -2,6 +2,7 @@
 #include "cuda/runtime/texture.h"
 
 #include "cuda/api/entry.h"
+#include "cuda/runtime/array.h"
 
 namespace quern::cuda {
 namespace {
@@ -85,6 +86,13 @@ Error cudaGetSurfaceObjectResourceDesc(ResourceDesc* out, unsigned long long num
   return ask(number, true, [&](const TextureObject& o) { return give(out, o.resource); });
 }
 
+Error cudaDeviceGetTexture1DLinearMaxWidth(size_t* out, const ChannelDesc* channels, int device) {
+  return entry([&] {
+    if (!out || !channels || !element_bytes(*channels)) return Error::kInvalidValue;
+    return Process::get().has_device(device) ? give(out, kMostLinearElements) : Error::kInvalidDevice;
+  });
+}
+
 }  // namespace
 
 std::span<const Export> texture_exports() {
@@ -97,6 +105,7 @@ std::span<const Export> texture_exports() {
       QUERN_EXPORT(cudaGetTextureObjectTextureDesc),
       QUERN_EXPORT(cudaGetTextureObjectResourceViewDesc),
       QUERN_EXPORT(cudaGetSurfaceObjectResourceDesc),
+      QUERN_EXPORT(cudaDeviceGetTexture1DLinearMaxWidth),
   };
   return rows;
 }

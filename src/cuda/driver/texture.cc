@@ -140,13 +140,22 @@ Error cuTexObjectGetTextureDesc(DriverTextureDesc* out, unsigned long long numbe
   return ask(out, number, false, [](const TextureObject& o) { return to_driver(o.texture); });
 }
 
+Error cuDeviceGetTexture1DLinearMaxWidth(size_t* out, int format, unsigned channels, int device) {
+  return entry([&] {
+    if (!out || !channels_of(format, channels)) return Error::kInvalidValue;
+    if (!Process::get().has_device(device)) return Error::kInvalidDevice;
+    *out = kMostLinearElements;
+    return Error::kSuccess;
+  });
+}
+
 }  // namespace
 
 std::span<const Export> driver_texture_exports() {
   static const Export rows[] = {
       QUERN_EXPORT(cuTexObjectCreate),          QUERN_EXPORT(cuSurfObjectCreate),
       QUERN_EXPORT(cuTexObjectGetResourceDesc), QUERN_EXPORT(cuSurfObjectGetResourceDesc),
-      QUERN_EXPORT(cuTexObjectGetTextureDesc),
+      QUERN_EXPORT(cuTexObjectGetTextureDesc),  QUERN_EXPORT(cuDeviceGetTexture1DLinearMaxWidth),
   };
   return rows;
 }

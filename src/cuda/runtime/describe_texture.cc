@@ -125,9 +125,8 @@ Error describe(TextureObject& o) {
       for (const auto& level : Live<MipmappedArray>::all().find(r.mipmap)->levels) add_array(*level, out);
       break;
     case ResourceType::kLinear: {
-      constexpr size_t kMost = size_t{1} << 28;
       size_t width = r.linear.bytes / static_cast<size_t>(out.format.bytes());
-      if (!width || width > kMost) return Error::kInvalidValue;
+      if (!width || width > kMostLinearElements) return Error::kInvalidValue;
       out.linear_memory = true;
       memory.address = reinterpret_cast<uint64_t>(r.linear.pointer);
       memory.width = static_cast<uint32_t>(width);

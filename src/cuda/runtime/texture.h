@@ -12,6 +12,8 @@
 
 namespace quern::cuda {
 
+inline constexpr size_t kMostLinearElements = size_t{1} << 28;  // of a texture in linear memory
+
 struct TextureObject {
   ResourceDesc resource{};
   TextureDesc texture{};
