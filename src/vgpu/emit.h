@@ -24,6 +24,7 @@
 #include "vgpu/real.h"
 #include "vgpu/shape.h"
 #include "vgpu/slow.h"
+#include "vgpu/texture/call.h"
 
 namespace quern::vgpu {
 
@@ -159,6 +160,7 @@ class Emit {
   void async_copy();
   void mbarrier();
   void texture();
+  std::string texture_frame(const TextureForm& form, const ptx::Operand& object);
   void video();
   void system();
   void call();
@@ -318,6 +320,7 @@ class Emit {
     std::string base, lanes;
   };
   std::vector<FaultEdge> faults_;
+  std::string texture_frame_;  // one is enough for all instructions
   std::vector<CheckRecord> records_;
   std::vector<bool> grouped_;                // instructions whose access an earlier one's check has covered
   std::map<int32_t, int64_t> matrix_place_;  // registers that products of matrices use, by their place in %matrix

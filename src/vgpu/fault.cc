@@ -44,6 +44,7 @@ std::string headline(const Fault& f) {
     case FaultKind::kTimeout: return "the kernel did not end in time";
     case FaultKind::kStack: return "calls are nested too deep";
     case FaultKind::kCall: return "an indirect call of what is no function";
+    case FaultKind::kObject: return "use of a texture or surface object that does not exist";
     case FaultKind::kUnsupported: return "not supported";
   }
   return {};
@@ -67,6 +68,7 @@ std::string_view name(FaultKind kind) {
     case FaultKind::kTimeout: return "timeout";
     case FaultKind::kStack: return "stack";
     case FaultKind::kCall: return "call";
+    case FaultKind::kObject: return "object";
     case FaultKind::kUnsupported: return "unsupported";
   }
   return {};

@@ -28,6 +28,7 @@ enum class FaultKind : uint8_t {
   kTimeout,
   kStack,  // calls too deep
   kCall,   // an indirect call of what is no function
+  kObject,  // a texture or surface object that doesn't exist
   kUnsupported,
 };
 

@@ -15,6 +15,7 @@
 #include "jit/cpu_target.h"
 #include "vgpu/fault.h"
 #include "vgpu/program.h"
+#include "vgpu/texture/texture.h"
 
 namespace quern::vgpu {
 
@@ -71,6 +72,7 @@ struct Settings {
   std::function<void(std::string_view)> printed;  // what vprintf writes; null: standard output
   bool count = false;                             // count warp instructions: Ran::warp_instructions
   std::string cache_folder;                       // of compiled code; empty: none
+  std::shared_ptr<const TextureTable> textures;   // what handles lead to; null: there are none
   std::optional<Machine> machine;                 // other than this one; it must run here
 };
 

@@ -11,9 +11,7 @@
 #include "vgpu/slow.h"
 
 namespace quern::vgpu {
-namespace {
 
-// What is at an address, or next to it, in words.
 std::string neighbourhood(const Memory& memory, uint64_t address) {
   auto say = [](const Allocation& a) {
     std::string what = a.name.empty() ? "" : fmt::format(" ({})", a.name);
@@ -29,8 +27,6 @@ std::string neighbourhood(const Memory& memory, uint64_t address) {
   if (after && far_after < kFar) return fmt::format("{} bytes before {}", far_after, say(*after));
   return "near no allocation";
 }
-
-}  // namespace
 
 Fault Grid::located(FaultKind kind, const Warp& warp, int32_t site, uint32_t lanes) const {
   Fault f;
@@ -96,6 +92,7 @@ int32_t Services::enter(Warp* warp, Service what, int32_t site, uint32_t lanes, 
       return 0;
     }
     case Service::kMbarrier: run.block->phases += quern::vgpu::run(*static_cast<MbarrierCall*>(data), lanes); return 0;
+    case Service::kTexture: return texture(run, site, lanes, *static_cast<TextureCall*>(data));
     case Service::kCall: quern::vgpu::run(*static_cast<SlowCall*>(data)); return 0;
   }
   return 1;

@@ -5,6 +5,7 @@
 
 #include "vgpu/abi.h"
 #include "vgpu/grid.h"
+#include "vgpu/texture/call.h"
 
 namespace quern::vgpu {
 
@@ -18,9 +19,12 @@ struct Services {
   static int32_t print(WarpRun& run, uint32_t lanes, CallFrame& frame);
   static int32_t assertion(WarpRun& run, int32_t site, uint32_t lanes, const CallFrame& frame);
   static int32_t allocate(WarpRun& run, uint32_t lanes, CallFrame& frame);
+  static int32_t texture(WarpRun& run, int32_t site, uint32_t lanes, TextureCall& call);
   static int32_t release(WarpRun& run, int32_t site, uint32_t lanes, const CallFrame& frame);
 };
 
+// What is at an address, or next to it, in words.
+std::string neighbourhood(const Memory& memory, uint64_t address);
 // The text that vprintf makes of a format and a buffer of arguments in device memory; empty where they are no such.
 std::string device_printf(const Memory& memory, uint64_t format, uint64_t arguments, int64_t& values);
 // A string in device memory, up to its zero, or as far as it is there.

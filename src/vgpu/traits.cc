@@ -19,8 +19,7 @@ bool executes(Op op) {
   switch (ptx::row(op).family) {
     case Family::kBulkCopy:
     case Family::kCluster:
-    case Family::kTensorCore:
-    case Family::kTexture: return false;
+    case Family::kTensorCore: return false;
     default: return true;
   }
 }

@@ -1,10 +1,12 @@
 // Our declarations of what programs pass to CUDA's functions, held against the toolkit's own: sizes, offsets, numbers.
 // It is right if it compiles.
+#include <cuda.h>
 #include <cuda_runtime.h>
 
 #include <cstddef>
 
 #include "cuda/abi/device_prop.h"
+#include "cuda/abi/driver_types.h"
 #include "cuda/abi/graph_types.h"
 #include "cuda/abi/texture_types.h"
 
@@ -88,6 +90,31 @@ SAME_PLACE(TextureDesc, normalized, cudaTextureDesc, normalizedCoords);
 SAME_PLACE(TextureDesc, seamless_cubemap, cudaTextureDesc, seamlessCubemap);
 SAME_SIZE(ViewDesc, cudaResourceViewDesc);
 SAME_PLACE(ViewDesc, first_layer, cudaResourceViewDesc, firstLayer);
+
+SAME_SIZE(ArrayDescriptor, CUDA_ARRAY_DESCRIPTOR);
+SAME_SIZE(Array3DDescriptor, CUDA_ARRAY3D_DESCRIPTOR);
+SAME_PLACE(Array3DDescriptor, flags, CUDA_ARRAY3D_DESCRIPTOR, Flags);
+SAME_SIZE(DriverResourceDesc, CUDA_RESOURCE_DESC);
+SAME_PLACE(DriverResourceDesc, linear.bytes, CUDA_RESOURCE_DESC, res.linear.sizeInBytes);
+SAME_PLACE(DriverResourceDesc, pitch2d.pitch, CUDA_RESOURCE_DESC, res.pitch2D.pitchInBytes);
+SAME_PLACE(DriverResourceDesc, flags, CUDA_RESOURCE_DESC, flags);
+SAME_SIZE(DriverTextureDesc, CUDA_TEXTURE_DESC);
+SAME_PLACE(DriverTextureDesc, border, CUDA_TEXTURE_DESC, borderColor);
+SAME_PLACE(DriverTextureDesc, flags, CUDA_TEXTURE_DESC, flags);
+SAME_SIZE(ViewDesc, CUDA_RESOURCE_VIEW_DESC);
+SAME_SIZE(DriverCopy2D, CUDA_MEMCPY2D);
+SAME_PLACE(DriverCopy2D, to.pitch, CUDA_MEMCPY2D, dstPitch);
+SAME_PLACE(DriverCopy2D, height, CUDA_MEMCPY2D, Height);
+SAME_SIZE(DriverCopy3D, CUDA_MEMCPY3D);
+SAME_PLACE(DriverCopy3D, from.height, CUDA_MEMCPY3D, srcHeight);
+SAME_PLACE(DriverCopy3D, to.array, CUDA_MEMCPY3D, dstArray);
+SAME_PLACE(DriverCopy3D, depth, CUDA_MEMCPY3D, Depth);
+static_assert(kFormatFloat == CU_AD_FORMAT_FLOAT && kFormatHalf == CU_AD_FORMAT_HALF);
+static_assert(kFormatSigned32 == CU_AD_FORMAT_SIGNED_INT32 && kFormatNormalized == CU_AD_FORMAT_UNORM_INT8X1);
+static_assert(kFirstNormalized == cudaChannelFormatKindUnsignedNormalized8X1);
+static_assert(kFirstSignedNormalized == cudaChannelFormatKindSignedNormalized8X1);
+static_assert(kLastNormalized == cudaChannelFormatKindSignedNormalized16X4);
+static_assert(kReadAsInteger == CU_TRSF_READ_AS_INTEGER && kSeamlessCubemap == CU_TRSF_SEAMLESS_CUBEMAP);
 
 }  // namespace
 

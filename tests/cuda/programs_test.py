@@ -71,6 +71,30 @@ class Programs(unittest.TestCase):
         self.assertIn("out_of_bounds.cu:4", err)
         self.assertEqual(run("--check", "continue", "--", program)[0], 3)
 
+    def test_textures(self):
+        self.assertEqual(run("--", build("textures")), (0, "0 failures\n", ""))
+
+    def test_textures_of_the_driver(self):
+        ptx = pathlib.Path(FOLDER.name) / "read_texture.ptx"
+        subprocess.run([NVCC, "--ptx", "-o", str(ptx), str(HERE / "read_texture.cu")], check=True, capture_output=True)
+        self.assertEqual(run("--", build("driver_textures", "-lcuda"), ptx),
+                         (0, "8 x 8 x 2, format 1, 1 channel, flags 1\nfilter 1, flags 0, same array 1\n112 116\n"
+                          "56 64 72\nonce\n", ""))
+
+    def test_bad_accesses_of_textures(self):
+        program = build("texture_faults")
+        for what, said, thread in (
+                ("outside", ["error: out-of-bounds write of 4 bytes", "x 32 (in bytes), y 1 is outside of the surface "
+                             "of 8 x 4 elements of 4 bytes"], "(8, 0, 0)"),
+                ("unwritten", ["error: read of 4 bytes that nothing wrote", "(cudaMallocArray)"], "(0, 0, 0)"),
+                ("freed", ["error: read of 4 bytes after free", "which were freed"], "(0, 0, 0)"),
+                ("destroyed", ["error: use of a texture or surface object that does not exist"], "(0, 0, 0)")):
+            with self.subTest(what=what):
+                code, out, err = run("--", program, what)
+                self.assertEqual((code, out), (1, ""))
+                for text in [*said, "texture_faults.cu:", f"thread {thread} of block (0, 0, 0)"]:
+                    self.assertIn(text, err)
+
     def test_what_cant_run(self):
         cubin = build("out_of_bounds", "-gencode", "arch=compute_80,code=sm_80")
         self.assertEqual(run("--", cubin)[::2], (2, f"error E971: {cubin} holds machine code (sm_80) and no PTX\n"

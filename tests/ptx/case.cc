@@ -27,6 +27,13 @@ std::string_view trimmed(std::string_view s) {
 bool head_of(std::string_view head, Array& out) {
   std::vector<std::string> w = words(head);
   if (w.empty()) return false;
+  if (w[0] == "texture" || w[0] == "surface") {
+    out.way = w[0] == "texture" ? Array::Way::kTexture : Array::Way::kSurface;
+    if (w.size() < 3) return false;
+    out.type = w[1].substr(0, w[1].find('x'));
+    out.about.assign(w.begin() + 1, w.end());
+    return bytes_of(out.type) != 0;
+  }
   if (w[0] == "in") {
     out.way = Array::Way::kIn;
   } else if (w[0] == "out") {
@@ -131,7 +138,8 @@ std::vector<Case> cases_of(std::string_view text, std::string& error) {
     } else {
       Array a;
       std::string first = words(head).empty() ? "" : words(head)[0];
-      bool meant = first == "in" || first == "out" || first == "inout" || first == "scalar";
+      bool meant = first == "in" || first == "out" || first == "inout" || first == "scalar" || first == "texture" ||
+                   first == "surface";
       if (!head_of(head, a)) {
         if (meant) error += "line " + std::to_string(line) + ": not understood: " + std::string(s) + "\n";
         continue;
@@ -143,6 +151,7 @@ std::vector<Case> cases_of(std::string_view text, std::string& error) {
       } else {
         a.given = before;
       }
+      if (a.way == Array::Way::kSurface && arrow != std::string_view::npos) a.wanted = words(rest.substr(arrow + 2));
       if (a.way == Array::Way::kInout)
         a.wanted = arrow == std::string_view::npos ? before : words(rest.substr(arrow + 2));
       now.arrays.push_back(std::move(a));

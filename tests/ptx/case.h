@@ -9,9 +9,10 @@
 namespace quern::test {
 
 struct Array {
-  enum class Way : uint8_t { kIn, kOut, kInout, kScalar };
+  enum class Way : uint8_t { kIn, kOut, kInout, kScalar, kTexture, kSurface };
   Way way = Way::kIn;
-  std::string type;                // "f32"
+  std::string type;                // "f32"; of a channel
+  std::vector<std::string> about;  // of a texture or surface: what stands before the colon, from the format on
   std::vector<std::string> given;  // as written; of kOut empty
   std::vector<std::string> wanted;
   double tolerance = 0;

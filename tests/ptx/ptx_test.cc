@@ -12,6 +12,7 @@
 #include "base/diagnostic.h"
 #include "case.h"
 #include "jit/jit.h"
+#include "object.h"
 #include "ptx/parse.h"
 #include "vgpu/compile.h"
 #include "vgpu/launch.h"
@@ -107,7 +108,10 @@ void PtxFile::run(const Case& c, const Kind& kind) {
   vgpu::Launch launch;
   size_t longest = 1;
   std::vector<uint64_t> addresses;
-  for (const Array& a : c.arrays) longest = std::max({longest, a.given.size(), a.wanted.size()});
+  auto objects = std::make_shared<vgpu::TextureTable>();
+  for (const Array& a : c.arrays) {
+    if (a.about.empty()) longest = std::max({longest, a.given.size(), a.wanted.size()});
+  }
   for (const Array& a : c.arrays) {
     auto size = static_cast<size_t>(bytes_of(a.type));
     size_t count = std::max(a.given.size(), a.wanted.size());
@@ -122,6 +126,16 @@ void PtxFile::run(const Case& c, const Kind& kind) {
       launch.arguments.resize(at + n);
       std::memcpy(launch.arguments.data() + at, from, n);
     };
+    if (!a.about.empty()) {
+      // Numbers that are no addresses.
+      uint64_t handle = objects->size() + 1;
+      vgpu::Texture object;
+      ASSERT_TRUE(make_object(a, bytes, *memory_, object)) << c.kernel << ", line " << c.line;
+      (*objects)[handle] = object;
+      put(&handle, 8);
+      addresses.push_back(object.levels[0].address);
+      continue;
+    }
     if (a.way == Array::Way::kScalar) {
       put(bytes.data(), size);
       addresses.push_back(0);
@@ -140,6 +154,7 @@ void PtxFile::run(const Case& c, const Kind& kind) {
   vgpu::Settings settings;
   settings.threads = 1;
   settings.machine = kind.machine;
+  settings.textures = objects;
   auto ran = vgpu::run(*program_, c.kernel, launch, settings);
   std::string where = c.kernel + ", line " + std::to_string(c.line) + ", " + kind.name;
   if (!c.fails.empty()) {

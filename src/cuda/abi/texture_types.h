@@ -37,6 +37,9 @@ struct ResourceDesc {  // cudaResourceDesc
   uint32_t flags;
 };
 
+inline constexpr int kFilterLinear = 1;  // cudaFilterModeLinear
+inline constexpr int kReadReal = 1;      // cudaReadModeNormalizedFloat
+
 struct TextureDesc {  // cudaTextureDesc
   int address_mode[3];
   int filter_mode;

@@ -67,6 +67,8 @@ struct MemsetParams {  // cudaMemsetParams
 };
 
 enum class ChannelKind : int { kSigned = 0, kUnsigned = 1, kFloat = 2, kNone = 3 };
+// From here on integers that are always read as numbers of 0 … 1, or -1 … 1 in the second half.
+inline constexpr int kFirstNormalized = 5, kFirstSignedNormalized = 11, kLastNormalized = 16;
 
 struct ChannelDesc {               // cudaChannelFormatDesc
   int x = 0, y = 0, z = 0, w = 0;  // bits

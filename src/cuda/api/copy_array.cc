@@ -102,6 +102,26 @@ Error cudaMemcpy2DArrayToArray(Array* to, size_t to_x, size_t to_y, const Array*
   });
 }
 
+// Bytes in the order of rows, in either.
+Error cudaMemcpyArrayToArray(Array* to, size_t to_x, size_t to_y, const Array* from, size_t from_x, size_t from_y,
+                             size_t bytes, CopyKind kind) {
+  size_t to_row, from_row;
+  Error e = entry([&] {
+    auto a = Live<Array>::all().find(to), b = Live<Array>::all().find(from);
+    if (!a || !b) return Error::kInvalidResourceHandle;
+    to_row = a->extent.width * a->element_bytes, from_row = b->extent.width * b->element_bytes;
+    return to_x < to_row && from_x < from_row ? Error::kSuccess : Error::kInvalidValue;
+  });
+  while (e == Error::kSuccess && bytes) {
+    size_t width = std::min({bytes, to_row - to_x, from_row - from_x});
+    e = cudaMemcpy2DArrayToArray(to, to_x, to_y, from, from_x, from_y, width, 1, kind);
+    bytes -= width, to_x += width, from_x += width;
+    if (to_x == to_row) to_x = 0, ++to_y;
+    if (from_x == from_row) from_x = 0, ++from_y;
+  }
+  return e;
+}
+
 }  // namespace
 
 std::span<const Export> copy_array_exports() {
@@ -110,7 +130,7 @@ std::span<const Export> copy_array_exports() {
       QUERN_EXPORT_STREAM(cudaMemcpy2DFromArrayAsync), QUERN_EXPORT_THREAD(cudaMemcpy2DFromArray),
       QUERN_EXPORT_STREAM(cudaMemcpyToArrayAsync),     QUERN_EXPORT_THREAD(cudaMemcpyToArray),
       QUERN_EXPORT_STREAM(cudaMemcpyFromArrayAsync),   QUERN_EXPORT_THREAD(cudaMemcpyFromArray),
-      QUERN_EXPORT_THREAD(cudaMemcpy2DArrayToArray),
+      QUERN_EXPORT_THREAD(cudaMemcpy2DArrayToArray),   QUERN_EXPORT_THREAD(cudaMemcpyArrayToArray),
   };
   return rows;
 }

@@ -2,9 +2,22 @@
 #include "cuda/runtime/texture.h"
 
 #include "cuda/api/entry.h"
+#include "cuda/runtime/array.h"
 
 namespace quern::cuda {
 namespace {
+
+// Filters are for what is read as floats, and integers of 32 bits are not.
+Error check_reading(const ResourceDesc& resource, const TextureDesc& texture) {
+  auto channels = channels_of(resource);
+  if (!channels) return Error::kInvalidValue;
+  bool integer = channels->kind == ChannelKind::kSigned || channels->kind == ChannelKind::kUnsigned;
+  if (integer && texture.read_mode == kReadReal && channels->x == 32) return Error::kInvalidNormSetting;
+  bool memory = resource.type == ResourceType::kLinear;
+  if (integer && !memory && texture.read_mode != kReadReal && texture.filter_mode == kFilterLinear)
+    return Error::kInvalidFilterSetting;
+  return Error::kSuccess;
+}
 
 Error make(unsigned long long* out, const ResourceDesc* resource, const TextureDesc* texture, const ViewDesc* view,
            bool surface) {
@@ -13,10 +26,14 @@ Error make(unsigned long long* out, const ResourceDesc* resource, const TextureD
     if (Error e = check_resource(*resource, surface); e != Error::kSuccess) return e;
     TextureObject object;
     object.resource = *resource;
-    if (texture) object.texture = *texture;
+    if (texture) {
+      if (Error e = check_reading(*resource, *texture); e != Error::kSuccess) return e;
+      object.texture = *texture;
+    }
     if (view) object.view = *view;
     object.has_view = view != nullptr;
     object.surface = surface;
+    if (Error e = describe(object); e != Error::kSuccess) return e;
     *out = TextureTable::get().add(object);
     return Error::kSuccess;
   });
@@ -69,6 +86,13 @@ Error cudaGetSurfaceObjectResourceDesc(ResourceDesc* out, unsigned long long num
   return ask(number, true, [&](const TextureObject& o) { return give(out, o.resource); });
 }
 
+Error cudaDeviceGetTexture1DLinearMaxWidth(size_t* out, const ChannelDesc* channels, int device) {
+  return entry([&] {
+    if (!out || !channels || !element_bytes(*channels)) return Error::kInvalidValue;
+    return Process::get().has_device(device) ? give(out, kMostLinearElements) : Error::kInvalidDevice;
+  });
+}
+
 }  // namespace
 
 std::span<const Export> texture_exports() {
@@ -81,6 +105,7 @@ std::span<const Export> texture_exports() {
       QUERN_EXPORT(cudaGetTextureObjectTextureDesc),
       QUERN_EXPORT(cudaGetTextureObjectResourceViewDesc),
       QUERN_EXPORT(cudaGetSurfaceObjectResourceDesc),
+      QUERN_EXPORT(cudaDeviceGetTexture1DLinearMaxWidth),
   };
   return rows;
 }

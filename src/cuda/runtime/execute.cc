@@ -8,6 +8,7 @@
 #include "cuda/runtime/graph.h"
 #include "cuda/runtime/launch.h"
 #include "cuda/runtime/stream.h"
+#include "cuda/runtime/texture.h"
 
 namespace quern::cuda {
 namespace {
@@ -45,6 +46,7 @@ Error run(const KernelCall& call, int device) {
     Lock lock(p.mutex);
     if (Error e = load(*call.kernel, device, true, program); e != Error::kSuccess) return e;
     settings.limits = p.device(device).limits;
+    settings.textures = TextureTable::get().described();
   }
   settings.checks = p.config.checks;
   settings.order = p.config.order;

@@ -29,10 +29,23 @@ TextureTable& TextureTable::get() {
 
 uint64_t TextureTable::add(const TextureObject& object) {
   objects_[next_] = object;
+  described_.reset();
   return next_++;
 }
 
-bool TextureTable::remove(uint64_t number) { return objects_.erase(number) > 0; }
+bool TextureTable::remove(uint64_t number) {
+  described_.reset();
+  return objects_.erase(number) > 0;
+}
+
+std::shared_ptr<const vgpu::TextureTable> TextureTable::described() {
+  if (!described_) {
+    auto all = std::make_shared<vgpu::TextureTable>();
+    for (const auto& [number, object] : objects_) all->emplace(number, object.described);
+    described_ = std::move(all);
+  }
+  return described_;
+}
 
 const TextureObject* TextureTable::find(uint64_t number) const {
   auto found = objects_.find(number);
