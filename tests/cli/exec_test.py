@@ -2,6 +2,8 @@
 Programs that nvcc builds are in tests/cuda."""
 
 import json
+import pathlib
+import re
 
 import quern_case
 from quern_case import QuernCase, floats, ints, read_floats
@@ -67,6 +69,10 @@ class Exec(QuernCase):
         fault = json.loads(err)
         self.assertEqual((code, out, fault["fault"], fault["thread"], fault["kernel"]),
                          (1, "", "out-of-bounds", [4, 0, 0], "_Z5saxpyfPKfPfi"))
+        # docs/json.md names these fields and no others.
+        page = (pathlib.Path(__file__).resolve().parent.parent.parent / "docs" / "json.md").read_text(encoding="utf-8")
+        told = re.findall(r"^\| `([^`\[]+)` \|", page[page.index("## exec"):], re.MULTILINE)
+        self.assertEqual(sorted(told), sorted(fault))
 
     def test_arguments_that_are_not_the_kernels(self):
         say = lambda words, code, text: self.expect("exec saxpy.ptx saxpy " + words, code, "", text)
