@@ -81,6 +81,10 @@ class Programs(unittest.TestCase):
                          (0, "8 x 8 x 2, format 1, 1 channel, flags 1\nfilter 1, flags 0, same array 1\n112 116\n"
                           "56 64 72\nonce\n", ""))
 
+    def test_texture_references(self):
+        self.assertEqual(run("--", build("references", "-lcuda"), HERE / "reference.ptx"),
+                         (0, "1 1\n3\n2\n14\n27\ndrawn 27, offset 0\n0\n", ""))
+
     def test_bad_accesses_of_textures(self):
         program = build("texture_faults")
         for what, said, thread in (

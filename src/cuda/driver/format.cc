@@ -37,6 +37,14 @@ std::optional<ChannelDesc> channels_of(int format, unsigned channels) {
   return channels_of_bits(static_cast<ChannelKind>(kFirstNormalized + which), which / 3 % 2 ? 16 : 8, channels);
 }
 
+void set_flags(unsigned flags, TextureDesc& out) {
+  out.read_mode = flags & kReadAsInteger ? 0 : kReadReal;
+  out.normalized = (flags & kNormalizedCoordinates) != 0;
+  out.srgb = (flags & kSrgb) != 0;
+  out.no_trilinear_optimization = (flags & kNoTrilinearOptimization) != 0;
+  out.seamless_cubemap = (flags & kSeamlessCubemap) != 0;
+}
+
 DriverFormat format_of(const ChannelDesc& c) {
   for (const Row& r : kRows) {
     if (r.kind == c.kind && r.bits == c.x) return {r.format, count_of(c)};

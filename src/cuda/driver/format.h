@@ -15,5 +15,7 @@ struct DriverFormat {
 // Null: none that arrays have here.
 std::optional<ChannelDesc> channels_of(int format, unsigned channels);
 DriverFormat format_of(const ChannelDesc& channels);
+// What CUDA_TEXTURE_DESC::flags say, into a description that the runtime has.
+void set_flags(unsigned flags, TextureDesc& out);
 
 }  // namespace quern::cuda

@@ -66,11 +66,7 @@ TextureDesc from_driver(const DriverTextureDesc& d) {
   std::copy(d.address_mode, d.address_mode + 3, out.address_mode);
   std::copy(d.border, d.border + 4, out.border);
   out.filter_mode = d.filter_mode;
-  out.read_mode = d.flags & kReadAsInteger ? 0 : kReadReal;
-  out.normalized = (d.flags & kNormalizedCoordinates) != 0;
-  out.srgb = (d.flags & kSrgb) != 0;
-  out.no_trilinear_optimization = (d.flags & kNoTrilinearOptimization) != 0;
-  out.seamless_cubemap = (d.flags & kSeamlessCubemap) != 0;
+  set_flags(d.flags, out);
   out.max_anisotropy = d.max_anisotropy;
   out.mipmap_filter_mode = d.mipmap_filter_mode;
   out.mipmap_bias = d.mipmap_bias, out.min_mipmap = d.min_mipmap, out.max_mipmap = d.max_mipmap;
