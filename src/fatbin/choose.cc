@@ -29,12 +29,20 @@ std::string names(std::span<const Entry> entries, EntryKind kind) {
   return join(texts, ", ");
 }
 
+// What links device code writes an image for programs that have none, too. A kernel has a section of its name.
+bool holds_kernels(const Entry& e) {
+  auto image = unpack(e, {});
+  return !image || image->find(".text.") != std::string::npos;
+}
+
 }  // namespace
 
 Result<const Entry*> choose(std::span<const Entry> entries, const ChipName& chip, std::string_view what) {
   const Entry* best = nullptr;
   auto has = [&](EntryKind kind) {
-    return std::ranges::any_of(entries, [&](const Entry& e) { return e.kind == kind; });
+    return std::ranges::any_of(entries, [&](const Entry& e) {
+      return e.kind == kind && (kind != EntryKind::kMachineCode || holds_kernels(e));
+    });
   };
   for (const Entry& e : entries) {
     if (e.kind != EntryKind::kPtx || !runs(e, chip.compute_capability)) continue;

@@ -18,7 +18,8 @@ struct ChipName {
 
 // The best of these entries for the chip: compute_90a before compute_90 on a 9.0, never on another chip. E971 where
 // there is only machine code, E972 where there is only code for link-time optimisation, E973 where all PTX is for other
-// chips. Null where there are no entries at all: nvcc writes such containers too.
+// chips. Null where there are no entries, or only machine
+// code without a kernel: nvcc writes such containers too.
 Result<const Entry*> choose(std::span<const Entry> entries, const ChipName& chip, std::string_view what);
 
 }  // namespace quern::fatbin

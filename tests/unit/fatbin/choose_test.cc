@@ -3,16 +3,23 @@
 
 #include <gtest/gtest.h>
 
+#include <span>
+#include <string>
+
 #include "make_fatbin.h"
 
 namespace quern::fatbin {
 namespace {
+
+using namespace std::string_literals;
 
 Entry entry(EntryKind kind, uint32_t arch, char suffix = 0) {
   Entry e;
   e.kind = kind;
   e.arch = arch;
   e.suffix = suffix;
+  static const std::string code = std::string(64, '\0') + ".strtab\0.text.kernel"s;
+  if (kind == EntryKind::kMachineCode) e.payload = std::as_bytes(std::span(code));
   return e;
 }
 
@@ -40,6 +47,14 @@ TEST(Choose, WhatIsMadeForAChipRunsOnItAlone) {
   EXPECT_EQ(chosen({entry(EntryKind::kPtx, 100, 'f')}, 103), "compute_100f");
   EXPECT_EQ(chosen({entry(EntryKind::kPtx, 100, 'f')}, 120),
             "E973: app holds PTX for compute_100f only; chip runs compute_120 and older");
+}
+
+TEST(Choose, MachineCodeWithoutAKernelIsNothing) {
+  Entry empty = entry(EntryKind::kMachineCode, 90);
+  empty.payload = empty.payload.first(70);
+  EXPECT_EQ(chosen({empty}, 90), "nothing");
+  EXPECT_EQ(chosen({empty, entry(EntryKind::kMachineCode, 80)}, 90),
+            "E971: app holds machine code (sm_80, sm_90) and no PTX");
 }
 
 TEST(Choose, SaysWhyThereIsNone) {

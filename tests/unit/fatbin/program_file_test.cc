@@ -95,7 +95,7 @@ TEST(ProgramFile, SaysWhatIsWrong) {
   EXPECT_EQ(said(narrow), "E974: can't run 'app': it is a 32-bit program");
   EXPECT_EQ(said(elf({{".nv_fatbin", SHT_PROGBITS, fatbin_section()}})),
             "E974: can't run 'app': it is stripped, so the CUDA runtime inside it can't be found");
-  EXPECT_EQ(said(elf({{".nv_fatbin", SHT_PROGBITS, container_bytes(good_entry("x", 90, 2))}})),
+  EXPECT_EQ(said(elf({{".nv_fatbin", SHT_PROGBITS, container_bytes(good_entry(".text.x", 90, 2))}})),
             "E971: app holds machine code (sm_90) and no PTX");
   EXPECT_EQ(said(elf({{".nv_fatbin", SHT_PROGBITS, container_bytes(good_entry("x", 90, 8))}})),
             "E972: app holds only code for link-time optimisation, and no PTX");
@@ -105,7 +105,7 @@ TEST(ProgramFile, SaysWhatIsWrong) {
 
 TEST(ProgramFile, CodeThatWasLinkedIsInASectionOfItsOwn) {
   EXPECT_EQ(said(elf({{"__nv_relfatbin", SHT_PROGBITS, fatbin_section()},
-                      {".nv_fatbin", SHT_PROGBITS, container_bytes(good_entry("x", 90, 2))},
+                      {".nv_fatbin", SHT_PROGBITS, container_bytes(good_entry(".text.x", 90, 2))},
                       {".symtab", SHT_SYMTAB, symbol_table(1), 4},
                       {".strtab", SHT_STRTAB, kNames}})),
             "static");
