@@ -28,7 +28,8 @@ std::string_view verb(Access a) {
 }
 
 std::string headline(const Fault& f) {
-  std::string what = fmt::format("{} of {} bytes", verb(f.access), f.bytes);
+  std::string what(verb(f.access));
+  if (f.bytes) what += fmt::format(" of {} bytes", f.bytes);
   switch (f.kind) {
     case FaultKind::kOutOfBounds: return "out-of-bounds " + what;
     case FaultKind::kMisaligned: return "misaligned " + what;
@@ -82,7 +83,7 @@ std::string render(const Fault& f, bool color) {
   if (f.ptx_line)
     out += fmt::format("   {} {}:{}: {}\n", f.source.empty() ? "-->" : "   ", f.module, f.ptx_line, f.instruction);
   out += fmt::format("   = kernel: {}\n", demangled(f.kernel));
-  bool thread = f.kind != FaultKind::kStopped && f.kind != FaultKind::kTimeout;
+  bool thread = f.kind != FaultKind::kStopped && f.kind != FaultKind::kTimeout && (f.lanes || f.ptx_line);
   if (thread) {
     out += fmt::format("   = thread ({}, {}, {}) of block ({}, {}, {})", f.thread[0], f.thread[1], f.thread[2],
                        f.block[0], f.block[1], f.block[2]);

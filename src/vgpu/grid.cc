@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "vgpu/service.h"
+#include "vgpu/wild_store.h"
 
 namespace quern::vgpu {
 namespace {
@@ -339,6 +340,22 @@ Fault Grid::stuck(BlockRun& block) {
 }
 
 void Grid::work() {
+  if (settings_.checks.memory) return work_on();
+  auto wild = stopped_by_wild_store(program_.memory().space(), [this] { work_on(); });
+  if (!wild) return;
+  Fault f;
+  f.kind = FaultKind::kOutOfBounds;
+  f.access = Access::kStore;
+  f.kernel = f.function = compiled_.function->name;
+  f.module = program_.module().name;
+  f.space = ptx::Space::kGlobal;
+  f.address = *wild;
+  f.memory = neighbourhood(program_.memory(), *wild);
+  f.detail = "checks are off; with them the report says where";
+  keep(std::move(f));
+}
+
+void Grid::work_on() {
   if (compiled_.waits) return work_waiting();
   auto block = make_block(false);
   if (!block) return problem(block.error());

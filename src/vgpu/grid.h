@@ -72,7 +72,8 @@ class Grid {
 
  private:
   friend struct Services;
-  void work();
+  void work();     // of one thread of this machine
+  void work_on();  // that, with nobody who catches what the processor refuses
   void work_simple(Warp& warp);
   void work_waiting();
   void run_block(BlockRun& block);  // warps one after the other, on this stack

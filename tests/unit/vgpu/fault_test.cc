@@ -303,6 +303,33 @@ TEST(Fault, LaunchesPastTheLimits) {
 }
 
 // An instruction that can't be executed is an error of the launch, not of the module that has it somewhere.
+// Without checks the processor itself refuses what lies nowhere: the kernel ends, and the process goes on.
+TEST(Fault, StoresToNowhereWithoutChecks) {
+  Device d(
+      Device::Text{".version 8.0\n.target sm_80\n.address_size 64\n"
+                   ".visible .entry put(.param .u64 p) {\n"
+                   "  .reg .b32 %t; .reg .b64 %p;\n"
+                   "  mov.u32 %t, %tid.x; ld.param.u64 %p, [p]; mad.wide.u32 %p, %t, 4, %p;\n"
+                   "  bar.sync 0;\n"
+                   "  st.global.u32 [%p], %t; ret;\n}\n"});
+  d.settings.checks = {false, false};
+  for (int threads : {1, 2}) {
+    d.settings.threads = threads;
+    uint64_t at = d.allocate(1 << 20), kept = d.allocate(1 << 20);
+    ASSERT_TRUE(d.memory().release(at));
+    auto fault = d.run("put", {4, 1, 1}, {64, 1, 1}, Device::pack(at));
+    ASSERT_TRUE(fault);
+    EXPECT_EQ(fault->kind, FaultKind::kOutOfBounds);
+    EXPECT_EQ(fault->access, Access::kStore);
+    EXPECT_GE(fault->address, at);
+    EXPECT_LT(fault->address, at + 256);
+    EXPECT_NE(render(*fault).find("which were freed"), std::string::npos) << render(*fault);
+    auto after = d.run("put", {1, 1, 1}, {64, 1, 1}, Device::pack(kept));
+    EXPECT_FALSE(after) << render(*after);
+    EXPECT_EQ(d.read<uint32_t>(kept, 64)[63], 63u);
+  }
+}
+
 TEST(Fault, InstructionsWithoutCode) {
   Device d(
       Device::Text{".version 8.0\n.target sm_90a\n.address_size 64\n"
