@@ -301,11 +301,13 @@ bool Emit::waits(const ptx::Function& f) {
 void Emit::prologue(bool loop) {
   slots();
   for (int32_t b = 0; b < flow_.exit(); ++b) {
-    if (has_wait(b)) ir.line("%wait{} = alloca {}", b, ir.masks({}).full());
+    if (has_wait(b)) slot(fmt::format("%wait{}", b), "i1", true, true);
   }
-  ir.line("%turns = alloca i32");
-  ir.line("%parked = alloca i32");
-  if (dense_) ir.line("%but = alloca i32"), ir.line("%ended = alloca i32");
+  for (const char* name : {"%turns", "%parked"}) slot(name, "i32", false, true);
+  if (dense_) {
+    for (const char* name : {"%but", "%ended"}) slot(name, "i32", false, true);
+    place_kept();
+  }
   ir.line("store i32 0, ptr %turns");
   if (loop) {
     ir.line("%block = alloca i64");
