@@ -90,6 +90,15 @@ bool Parser::words(Instruction& out, Span op) {
     return fail(diagnose(Code::E905, since(op.begin),
                          {{"op", std::string(row(out.op).name)}, {"why", "needs a type"}, {"remedy", ""}}));
   }
+  // Processors before sm_20 rounded the product of mad.f32 in a way of their own; code for them runs on all later ones
+  // as if it said mad.rn.ftz (PTX ISA 9.7.3.7).
+  bool oldest = module_.target.size() == 5 && module_.target.starts_with("sm_1");
+  if (oldest && out.op == Op::k_mad && out.types.front() == Type::k_f32 && !out.of(ModifierGroup::kRounding)) {
+    bool flushes = out.has(Modifier::kFtz);
+    out.modifiers.insert(out.modifiers.begin(), Modifier::kRn);
+    if (!flushes) out.modifiers.insert(out.modifiers.begin() + 1, Modifier::kFtz);
+    out.leading_modifiers += flushes ? 1 : 2;
+  }
   return true;
 }
 

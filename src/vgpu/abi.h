@@ -54,8 +54,8 @@ struct Warp {
   uint64_t local;             // address of lane 0's memory; lane l has it at + l * stride, a constant of the code
   const uint64_t* variables;  // addresses, by index in the module
   volatile int32_t stop;      // set from outside: leave at the next turn of a loop
-  int32_t unused;
-  const uint32_t* tid;  // [3][32]: of the warp, for blocks whose shape isn't known in the code
+  int32_t zero;               // always
+  const uint32_t* tid;        // [3][32]: of the warp, for blocks whose shape isn't known in the code
   int32_t (*service)(Warp*, Service, int32_t site, uint32_t lanes, void* data);
   uint64_t* counters;  // executions of each block of the flow; for code that counts
   uint64_t address[32];

@@ -109,12 +109,12 @@ std::optional<int64_t> Emit::constant(const Operand& o) const {
 // --- registers ---
 
 void Emit::slots() {
-  auto slot = [&](const std::string& name, const std::string& type, bool vector) {
-    Value v{{}, type, vector, type == "i1" && vector && ir.wide_masks};
-    ir.line("{} = alloca {}", name, v.full());
-  };
   place_matrices();
   if (uses_matrices_) ir.line("%matrix = alloca [{} x i8], align 256", matrix_bytes_);
+  Bits crosses(function.registers.size() / 64 + 1);
+  for (const Bits& live : flow_.live_in) {
+    for (size_t w = 0; w < live.size(); ++w) crosses[w] |= live[w];
+  }
   for (size_t r = 0; r <= function.registers.size(); ++r) {
     const Shape& s = shapes_.of[r];
     std::string type = r < function.registers.size() ? storage_type(function.registers[r].type) : "i1";
@@ -124,8 +124,9 @@ void Emit::slots() {
       continue;
     }
     bool parts = s.kind == Shape::kWide || s.kind == Shape::kIndexed;
-    slot(slot_of(reg), parts ? "i64" : type, s.kind == Shape::kVarying);
-    if (parts) slot(index_slot(reg), "i32", s.kind == Shape::kIndexed);
+    bool kept = dense_ && has(crosses, reg);
+    slot(slot_of(reg), parts ? "i64" : type, s.kind == Shape::kVarying, kept);
+    if (parts) slot(index_slot(reg), "i32", s.kind == Shape::kIndexed, kept);
   }
 }
 

@@ -277,6 +277,8 @@ class Emit {
   void place_matrices();
   std::optional<MatrixCall> placed_product(const ptx::Instruction& in, const MatrixShape& shape) const;
   void call_multiplier(const std::vector<MatrixCall>& calls);
+  void slot(const std::string& name, const std::string& type, bool vector, bool kept);  // kept from block to block
+  void place_kept();
   void prologue(bool loop);
   void control(int32_t block);
   void instruction(int32_t index);
@@ -312,6 +314,8 @@ class Emit {
   std::optional<Value> block_mask_;
   Value thread_lanes_;  // that exist, where a warp may have fewer than 32 threads
   bool dense_ = false;  // see emit_chain.cc
+  std::vector<std::pair<std::string, int64_t>> kept_;
+  int64_t kept_bytes_ = 0;
   std::set<std::string> chains_;
   std::vector<std::pair<std::string, std::vector<int32_t>>> chain_queue_;
   struct FaultEdge {

@@ -59,7 +59,9 @@ void Emit::atomic() {
   auto space = in->space();
   Address a = address(in->operands[first], space);
   Mask m = mask();
-  check(a, bits / 8, false, m);
+  // An exchange may be the first to write; mostly nobody looks at what was there.
+  bool exchange = in->of(ModifierGroup::kOperation) == Modifier::kOpExch;
+  if (!exchange) check(a, bits / 8, false, m);
   check(a, bits / 8, true, m);
   Value b = read_bits(in->operands[first + 1], bits);
   Value c;
@@ -83,6 +85,7 @@ void Emit::atomic() {
       ir.store(old, to.text, bits / 8);
     }
   });
+  if (exchange) mark_written(a, bits / 8, m);
   if (result) write(0, ir.load(type, true, olds, 8));
 }
 

@@ -4,10 +4,33 @@
 // Where lanes may wait at many blocks while many others run ("dense"), there is one chain for all: a test for each
 // block in order, entered at the lowest block that may have lanes. It tests more, but has a part a block, while the
 // number of different chains grows with the square. Every block has a mask of waiting lanes then, also those in which
-// the warp is whole; a second chain finds the first block with lanes other than some.
+// the warp is whole; a second chain finds the first block with lanes other than some. What is kept from block to block
+// lies in memory: in registers each of it would have a phi in each part of the chains, and 3,000 instructions took
+// minutes.
+#include <algorithm>
+#include <cstddef>
+
 #include "vgpu/emit.h"
 
 namespace quern::vgpu {
+
+void Emit::slot(const std::string& name, const std::string& type, bool vector, bool kept) {
+  Value v{{}, type, vector, type == "i1" && vector && ir.wide_masks};
+  if (!kept) return ir.line("{} = alloca {}", name, v.full());
+  int64_t bits = v.wide ? 32 : bits_of(type);
+  int64_t bytes = std::max<int64_t>(1, (vector ? 32 * bits : bits) / 8);
+  kept_bytes_ = (kept_bytes_ + bytes - 1) / bytes * bytes;
+  kept_.emplace_back(name, kept_bytes_);
+  kept_bytes_ += bytes;
+}
+
+// One piece of memory, entered at a place that LLVM doesn't know, so that it makes no registers of its parts.
+void Emit::place_kept() {
+  ir.line("%kept.all = alloca [{} x i8], align 512", kept_bytes_);
+  Value zero = warp_field(offsetof(Warp, zero), "i32");
+  ir.line("%kept = getelementptr i8, ptr %kept.all, i32 {}", zero.text);
+  for (const auto& [name, at] : kept_) ir.line("{} = getelementptr i8, ptr %kept, i64 {}", name, at);
+}
 
 void Emit::go(const std::vector<int32_t>& candidates) {
   if (candidates.size() == 1) return ir.jump(head(candidates[0]));

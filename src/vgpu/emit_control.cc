@@ -15,6 +15,10 @@ namespace {
 // A long kernel whose blocks have a few each is none of those.
 constexpr size_t kMostWays = 400, kMostWaysOfABlock = 8;
 
+// Masks of more blocks than this lie in memory: each would live through most of the others as a register, and the time
+// to find out grows with the square.
+constexpr size_t kMostMasks = 500;
+
 bool is_dense(const Flow& flow) {
   size_t ways = 0;
   for (const Block& b : flow.blocks) ways += b.waiting.size();
@@ -302,11 +306,13 @@ bool Emit::waits(const ptx::Function& f) {
 void Emit::prologue(bool loop) {
   slots();
   for (int32_t b = 0; b < flow_.exit(); ++b) {
-    if (has_wait(b)) ir.line("%wait{} = alloca {}", b, ir.masks({}).full());
+    if (has_wait(b)) slot(fmt::format("%wait{}", b), "i1", true, dense_ || flow_.blocks.size() > kMostMasks);
   }
-  ir.line("%turns = alloca i32");
-  ir.line("%parked = alloca i32");
-  if (dense_) ir.line("%but = alloca i32"), ir.line("%ended = alloca i32");
+  for (const char* name : {"%turns", "%parked"}) slot(name, "i32", false, dense_);
+  for (const char* name : {"%but", "%ended"}) {
+    if (dense_) slot(name, "i32", false, true);
+  }
+  if (!kept_.empty()) place_kept();
   ir.line("store i32 0, ptr %turns");
   if (loop) {
     ir.line("%block = alloca i64");

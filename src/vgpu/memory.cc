@@ -16,9 +16,10 @@ namespace {
 constexpr uint64_t kPage = 4096;
 constexpr uint64_t kSlab = 1 << 20;
 constexpr uint64_t kGap = 256;
-// Reserved: 2^42 bytes and a guard of 64 GiB on either side, since a 32-bit index times 16 bytes reaches 32 GiB and an
-// offset in an instruction 2 GiB. Where a limit on addresses forbids that, less.
-constexpr int kLargest = 42, kLeast = 34;
+// Reserved: 2^44 bytes, room for 4 GiB each of 4,000 blocks' shared memory, and a guard of 64 GiB on either side, since
+// a 32-bit index times 16 bytes reaches 32 GiB and an offset in an instruction 2 GiB. Where a limit on addresses
+// forbids that, less.
+constexpr int kLargest = 44, kLeast = 34;
 
 uint64_t up(uint64_t x, uint64_t to) { return (x + to - 1) & ~(to - 1); }
 uint64_t down(uint64_t x, uint64_t to) { return x & ~(to - 1); }
@@ -55,6 +56,8 @@ uint8_t first_bits(Holds holds) {
     case Holds::kConstant: return kHasValue;
     case Holds::kParameter: return kHasValue;
     case Holds::kVariable: return kHasValue | kWritable;
+    // Compilers read a variable on the stack before they know whether it has a value, and choose afterwards.
+    case Holds::kLocal: return kHasValue | kWritable;
     case Holds::kHost: return kHasValue | kWritable;
     default: return kWritable;
   }
@@ -104,11 +107,13 @@ Result<uint64_t> Memory::allocate(int64_t bytes, int64_t align, Holds holds, std
   bool own = size > kSlab / 8 || reach > 0;  // pages of its own
   uint64_t at = up(next_, to);
   if (own || at + size + kGap > next_end_) {
-    at = up(fresh_ + static_cast<uint64_t>(reach), std::max(to, kPage));
+    // What one reaches ends where the next one's own begins.
+    at = up(fresh_ + static_cast<uint64_t>(std::max<int64_t>(0, reach - gap_)), std::max(to, kPage));
     uint64_t until = up(at + size + kGap, own ? kPage : kSlab);
     if (at < fresh_ || until < at || until > end || at + static_cast<uint64_t>(reach) > end || !commit(at, until))
       return none();
     fresh_ = std::max(until + kPage, at + static_cast<uint64_t>(reach));
+    gap_ = static_cast<int64_t>(fresh_ - until);
     if (!own) next_end_ = until;
   }
   if (!own) next_ = at + size + kGap;
@@ -154,6 +159,21 @@ bool Memory::release(uint64_t address) {
     mprotect(reinterpret_cast<void*>(first), last - first, PROT_READ);
   }
   found->second = std::move(gone);
+  return true;
+}
+
+bool Memory::revive(uint64_t address) {
+  std::lock_guard lock(mutex_);
+  auto found = all_.find(address);
+  if (found == all_.end() || of_launch(found->second->holds)) return false;
+  if (!found->second->released) return true;
+  auto again = std::make_shared<Allocation>(*found->second);
+  again->released = false;
+  uint64_t first = down(address, kPage), last = up(address + static_cast<uint64_t>(again->bytes), kPage);
+  if (!commit(first, last)) return false;
+  used_[again->device] += again->bytes;
+  set(address, again->bytes, 0, first_bits(again->holds));
+  found->second = std::move(again);
   return true;
 }
 

@@ -75,6 +75,8 @@ class Memory {
                             int64_t reach = 0);
   // False where no living allocation starts there.
   bool release(uint64_t address);
+  // Gives what was released there to the same owner again, without values; true also where it wasn't.
+  bool revive(uint64_t address);
 
   // The allocation, living or released, that contains the address; null if none does. The copy stays as it is.
   std::shared_ptr<const Allocation> find(uint64_t address) const;
@@ -107,6 +109,7 @@ class Memory {
   uint64_t next_ = 0;                                          // small ones
   uint64_t next_end_ = 0;                                      // of the slab that next_ lies in
   uint64_t fresh_ = 0;                                         // no page from here on was used
+  int64_t gap_ = 0;                                            // bytes before fresh_ that are nobody's
   uint64_t count_ = 0;
   // Memory of launches that ended, by what it held and its size: launches come by the thousand.
   std::multimap<std::pair<Holds, int64_t>, uint64_t> spare_;

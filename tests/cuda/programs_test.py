@@ -63,6 +63,13 @@ class Programs(unittest.TestCase):
         subprocess.run([NVCC, "--ptx", "-o", str(ptx), str(HERE / "fill.cu")], check=True, capture_output=True)
         self.assertEqual(run("--", build("driver_api", "-lcuda"), ptx), (0, f"sum {64 * 7 + 63 * 32}\n", ""))
 
+    def test_nvrtc_and_the_linker(self):
+        folder = pathlib.Path(NVCC).resolve().parent.parent / "lib64"
+        if not list(folder.glob("libnvrtc.so*")):
+            self.skipTest("no NVRTC beside nvcc")
+        program = build("nvrtc_module", "-lnvrtc", "-lcuda", "-Xlinker", f"-rpath={folder}")
+        self.assertEqual(run("--", program), (0, "41, blocks of 256\n42, blocks of 256\n", ""))
+
     def test_a_bad_access_ends_the_program(self):
         program = build("out_of_bounds")
         code, out, err = run("--", program)

@@ -19,15 +19,17 @@ struct Export {
 inline constexpr int kDriverVersion = 1;  // stands for the driver in place of a version of the runtime
 
 // The tables of functions: the runtime's, and the driver's.
-#define QUERN_EXPORT_TABLES(X)                                                                                       \
-  X(advise)                                                                                                          \
-  X(array)                                                                                                           \
-  X(capture) X(copy) X(copy_array) X(device) X(driver_entry) X(error) X(event) X(function) X(graph) X(graph_node)    \
-      X(graph_param) X(graph_symbol) X(host) X(launch) X(library) X(memory) X(occupancy) X(peer) X(pool) X(register) \
-          X(stream) X(symbol) X(texture) X(user_object)
+#define QUERN_EXPORT_TABLES(X)                                                                                        \
+  X(advise)                                                                                                           \
+  X(array)                                                                                                            \
+  X(capture)                                                                                                          \
+  X(copy) X(copy_array) X(device) X(driver_entry) X(error) X(event) X(function) X(graph) X(graph_node) X(graph_param) \
+      X(graph_symbol) X(host) X(launch) X(library) X(memory) X(occupancy) X(peer) X(pool) X(register) X(stream)       \
+          X(symbol) X(texture) X(user_object)
 #define QUERN_DRIVER_TABLES(X) \
   X(context)                   \
-  X(module) X(driver_memory) X(driver_array) X(driver_copy_array) X(driver_texture) X(driver_texture_reference)
+  X(module)                    \
+  X(driver_memory) X(driver_array) X(driver_copy_array) X(driver_texture) X(driver_texture_reference) X(driver_link)
 #define QUERN_TABLE(name) std::span<const Export> name##_exports();
 QUERN_EXPORT_TABLES(QUERN_TABLE)
 QUERN_DRIVER_TABLES(QUERN_TABLE)

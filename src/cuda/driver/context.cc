@@ -243,6 +243,12 @@ Error find_function(const char* name, void** out, int, uint64_t, int* status) {
   return *out ? Error::kSuccess : Error::kSymbolNotFound;
 }
 
+// Tables of functions without a name, which NVRTC looks for: there are none, and nothing is missed.
+Error cuGetExportTable(const void** out, const Uuid*) {
+  if (out) *out = nullptr;
+  return Error::kSymbolNotFound;
+}
+
 Error find_function_v1(const char* name, void** out, int version, uint64_t flags) {
   return find_function(name, out, version, flags, nullptr);
 }
@@ -278,6 +284,7 @@ std::span<const Export> context_exports() {
       QUERN_EXPORT(cuCtxEnablePeerAccess),
       QUERN_EXPORT(cuGetErrorName),
       QUERN_EXPORT(cuGetErrorString),
+      QUERN_EXPORT(cuGetExportTable),
       QUERN_EXPORT_AS(cuGetProcAddress_v2, find_function, 0),
       QUERN_EXPORT_AS(cuGetProcAddress, find_function_v1, 0),
   };

@@ -1,4 +1,5 @@
 // Modules and libraries: code that a program loads while it runs, and looks up by name.
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 
@@ -221,11 +222,41 @@ Error cuFuncGetModule(Image** out, Kernel* kernel) {
   });
 }
 
+// The block of most threads on a multiprocessor; of those, the largest.
+Error cuOccupancyMaxPotentialBlockSizeWithFlags(int* grid, int* block, Kernel* kernel, size_t (*shared_of)(int),
+                                                size_t shared, int most, unsigned flags) {
+  return open_entry([&] {
+    if (!grid || !block) return Error::kInvalidValue;
+    auto fits = reinterpret_cast<Error (*)(int*, const void*, int, size_t, unsigned)>(
+        find_export("cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags", 13));
+    const vgpu::Limits& limits = current_device().limits;
+    int largest = most > 0 ? std::min(most, limits.threads_per_block) : limits.threads_per_block;
+    int best = 0;
+    for (int threads = largest; threads > 0; threads = (threads - 1) / 32 * 32) {
+      int blocks = 0;
+      Error e = fits(&blocks, kernel, threads, shared_of ? shared_of(threads) : shared, flags);
+      if (e != Error::kSuccess) return e;
+      if (blocks * threads <= best) continue;
+      best = blocks * threads;
+      *block = threads;
+      *grid = blocks * limits.multiprocessors;
+    }
+    return best ? Error::kSuccess : Error::kInvalidValue;
+  });
+}
+
+Error cuOccupancyMaxPotentialBlockSize(int* grid, int* block, Kernel* kernel, size_t (*shared_of)(int), size_t shared,
+                                       int most) {
+  return cuOccupancyMaxPotentialBlockSizeWithFlags(grid, block, kernel, shared_of, shared, most, 0);
+}
+
 }  // namespace
 
 std::span<const Export> module_exports() {
   static const Export rows[] = {
       QUERN_EXPORT(cuModuleLoadData),
+      QUERN_EXPORT(cuOccupancyMaxPotentialBlockSize),
+      QUERN_EXPORT(cuOccupancyMaxPotentialBlockSizeWithFlags),
       QUERN_EXPORT(cuModuleLoadDataEx),
       QUERN_EXPORT(cuModuleLoadFatBinary),
       QUERN_EXPORT(cuModuleLoad),

@@ -194,6 +194,18 @@ bool has(const Symbols& symbols, const char* name) {
   return false;
 }
 
+using NvrtcSize = int (*)(void* program, size_t* bytes);
+using NvrtcText = int (*)(void* program, char* out);
+
+// The PTX of a program that was compiled to machine code; 0 where there is none.
+size_t nvrtc_ptx_bytes(void* program) {
+  auto cubin = reinterpret_cast<NvrtcSize>(::dlsym(RTLD_NEXT, "nvrtcGetCUBINSize"));
+  auto ptx = reinterpret_cast<NvrtcSize>(::dlsym(RTLD_NEXT, "nvrtcGetPTXSize"));
+  size_t bytes = 0;
+  if (!cubin || !ptx || cubin(program, &bytes) != 0 || bytes == 0) return 0;
+  return ptx(program, &bytes) == 0 ? bytes : 0;
+}
+
 [[gnu::constructor]] void take_over() {
   File file = map_program();
   Symbols symbols = find_symbols(file);
@@ -212,3 +224,23 @@ bool has(const Symbols& symbols, const char* name) {
 }
 
 }  // namespace
+
+// What a program gets that asks NVRTC for machine code is PTX, which NVRTC keeps beside it: cuModuleLoadData takes
+// either.
+extern "C" {
+
+[[gnu::visibility("default")]] int nvrtcGetCUBINSize(void* program, size_t* bytes) {
+  size_t ptx = bytes ? nvrtc_ptx_bytes(program) : 0;
+  auto real = reinterpret_cast<NvrtcSize>(::dlsym(RTLD_NEXT, "nvrtcGetCUBINSize"));
+  if (!ptx) return real ? real(program, bytes) : 7;  // NVRTC_ERROR_BUILTIN_OPERATION_FAILURE
+  *bytes = ptx;
+  return 0;
+}
+
+[[gnu::visibility("default")]] int nvrtcGetCUBIN(void* program, char* out) {
+  const char* name = nvrtc_ptx_bytes(program) ? "nvrtcGetPTX" : "nvrtcGetCUBIN";
+  auto real = reinterpret_cast<NvrtcText>(::dlsym(RTLD_NEXT, name));
+  return real ? real(program, out) : 7;
+}
+
+}  // extern "C"

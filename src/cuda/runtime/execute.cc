@@ -95,6 +95,8 @@ struct Execute {
   Error operator()(const AllocCall& a) const {
     // What a graph allocates it has had since its node was made; each launch finds it anew.
     auto address = reinterpret_cast<uint64_t>(a.address);
+    // The program may have freed it outside the graph.
+    if (!Process::get().memory->revive(address)) return Error::kInvalidValue;
     if (!Process::get().memory->contains(address, static_cast<int64_t>(a.bytes))) return Error::kInvalidValue;
     Process::get().memory->mark_unwritten(address, static_cast<int64_t>(a.bytes));
     return Error::kSuccess;

@@ -79,6 +79,9 @@ Properties properties_of(int device) {
   p.memoryClockRate = static_cast<int>(chip.gpu.memory_clock.value / 1e3);
   p.memoryBusWidth = static_cast<int>(chip.gpu.memory_bits.value);
   p.l2CacheSize = static_cast<int>(chip.l2_bytes.value);
+  // Up to three quarters of the cache can be set aside (CUDA C++ Programming Guide, L2 cache set-aside).
+  p.persistingL2CacheMaxSize = p.l2CacheSize / 4 * 3;
+  p.accessPolicyMaxWindowSize = 128 << 20;
   p.singleToDoublePrecisionPerfRatio = p.minor == 0 && p.major < 12 ? 2 : 64;
   p.clusterLaunch = p.major >= 9;
   p.pciBusID = device + 1;

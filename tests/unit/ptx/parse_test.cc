@@ -166,6 +166,14 @@ TEST(Parse, LinesAreThoseOfTheText) {
   EXPECT_EQ(body(m).instructions[2].line, 9);
 }
 
+TEST(Parse, MadOfTheOldestProcessorsIsRounded) {
+  const char* text = ".reg .f32 f; mov.f32 f, 0f3f800000; mad.f32 f, f, f, f; mad.sat.f32 f, f, f, f; ret;";
+  Module m = parsed(".version 1.4\n.target sm_10\n.entry k { " + std::string(text) + " }");
+  EXPECT_EQ(print(m, body(m), body(m).instructions[1]), "mad.rn.ftz.f32 f, f, f, f;");
+  EXPECT_EQ(print(m, body(m), body(m).instructions[2]), "mad.rn.ftz.sat.f32 f, f, f, f;");
+  EXPECT_FALSE(parse(kernel(text), "text.ptx"));
+}
+
 TEST(Parse, OldDebugDataIsSkipped) {
   Module m = parsed(kernel("ret;") + "@@DWARF .section .debug_info\n@@DWARF .byte 0x1, 'x\n");
   EXPECT_EQ(m.functions.size(), 1u);

@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <map>
 #include <random>
 
@@ -42,6 +43,34 @@ TEST(Memory, ReleaseIsOnceAndRemembered) {
   EXPECT_EQ(m->find(a + 999)->name, "first");
   EXPECT_NE(m->allocate(1000, 256, Holds::kGlobal).value(), a);  // the address is not given out again
   EXPECT_EQ(m->used(), 1000);
+}
+
+TEST(Memory, WhatWasReleasedCanBeHadAgain) {
+  auto m = memory();
+  uint64_t at = m->allocate(3 << 20, 256, Holds::kGlobal).value();
+  m->mark_written(at, 3 << 20);
+  ASSERT_TRUE(m->release(at));
+  EXPECT_TRUE(m->revive(at));
+  EXPECT_TRUE(m->contains(at, 3 << 20));
+  EXPECT_EQ(m->first_unwritten(at, 16), at);
+  std::memset(reinterpret_cast<void*>(at), 1, 3 << 20);
+  EXPECT_EQ(m->used(), 3 << 20);
+  EXPECT_TRUE(m->revive(at));
+  EXPECT_EQ(m->used(), 3 << 20);
+  EXPECT_TRUE(m->release(at));
+  EXPECT_FALSE(m->revive(at + 256));
+}
+
+// As many as a cooperative grid of small blocks has on the largest chip.
+TEST(Memory, SharedMemoryOfThousandsOfBlocks) {
+  auto m = memory();
+  uint64_t before = 0;
+  for (int i = 0; i < 2112; ++i) {
+    auto at = m->allocate(136, 1024, Holds::kShared, "shared memory", 0, int64_t{1} << 32);
+    ASSERT_TRUE(at) << i;
+    EXPECT_GE(*at - before, uint64_t{1} << 32);
+    before = *at;
+  }
 }
 
 TEST(Memory, OutOfMemoryIsAnError) {
