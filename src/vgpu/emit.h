@@ -269,6 +269,7 @@ class Emit {
   Value interleaved(const std::vector<Value>& v);
   void store_lanes(const Address& a, const std::vector<Value>& v, const Mask& m);
 
+  bool fixed_place(const ptx::Operand& address);
   void slots();
   void slot(const std::string& name, const std::string& type, bool vector, bool kept);  // kept from block to block
   void place_kept();
@@ -318,8 +319,10 @@ class Emit {
   };
   std::vector<FaultEdge> faults_;
   std::vector<CheckRecord> records_;
-  std::vector<bool> grouped_;  // instructions whose access an earlier one's check has covered
-  std::string matrix_frame_;   // the slot of a MatrixCall; empty: none yet
+  bool ahead_ = false;                // what is read need not have been written
+  std::vector<int32_t> only_writer_;  // of each register: the one instruction that writes it; -1: none or several
+  std::vector<bool> grouped_;         // instructions whose access an earlier one's check has covered
+  std::string matrix_frame_;          // the slot of a MatrixCall; empty: none yet
   Diagnostics problems_;
 };
 
