@@ -273,10 +273,11 @@ class Emit {
   Value interleaved(const std::vector<Value>& v);
   void store_lanes(const Address& a, const std::vector<Value>& v, const Mask& m);
 
+  bool fixed_place(const ptx::Operand& address);
   void slots();
   void place_matrices();
   std::optional<MatrixCall> placed_product(const ptx::Instruction& in, const MatrixShape& shape) const;
-  void call_multiplier(const std::vector<MatrixCall>& calls);
+  void call_multiplier(const std::vector<MatrixCall>& calls, size_t number);  // the number: of the instruction's
   void slot(const std::string& name, const std::string& type, bool vector, bool kept);  // kept from block to block
   void place_kept();
   void prologue(bool loop);
@@ -326,11 +327,13 @@ class Emit {
   std::vector<FaultEdge> faults_;
   std::string texture_frame_;  // one is enough for all instructions
   std::vector<CheckRecord> records_;
-  std::vector<bool> grouped_;                // instructions whose access an earlier one's check has covered
   std::map<int32_t, int64_t> matrix_place_;  // registers that products of matrices use, by their place in %matrix
   int64_t matrix_bytes_ = 0;
   bool uses_matrices_ = false;
-  std::set<int32_t> multiplied_;  // instructions that an earlier one's call does
+  std::set<int32_t> multiplied_;      // instructions that an earlier one's call does
+  bool ahead_ = false;                // what is read need not have been written
+  std::vector<int32_t> only_writer_;  // of each register: the one instruction that writes it; -1: none or several
+  std::vector<bool> grouped_;         // instructions whose access an earlier one's check has covered
   Diagnostics problems_;
 };
 

@@ -109,6 +109,24 @@ std::optional<MatrixShape> matrix_shape(const ptx::Instruction& in) {
   return known(t) ? std::optional(t) : std::nullopt;
 }
 
+// wmma's larger products of pairs as two of the shape that is fastest: of the same A, or of the same B.
+std::vector<MatrixCall> pieces(const MatrixCall& call) {
+  const MatrixShape& t = call.shape;
+  bool wide = t.m == 16 && t.n == 16, tall = t.m == 32 && t.n == 8;
+  if (multiplier_of(t) != Multiplier::kPairs || t.k != 16 || (!wide && !tall)) return {call};
+  std::vector<MatrixCall> out(2, call);
+  for (int half = 0; half < 2; ++half) {
+    MatrixCall& piece = out[static_cast<size_t>(half)];
+    piece.shape.m = 16, piece.shape.n = 8;
+    for (int i = 0; i < 4; ++i) {
+      if (tall) piece.a[i] = call.a[2 * half + i % 2 + i / 2 * 4];
+      if (wide && i < 2) piece.b[i] = call.b[2 * half + i];
+      piece.c[i] = call.c[4 * half + i], piece.d[i] = call.d[4 * half + i];
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
 void Emit::matrix() {
@@ -149,7 +167,7 @@ std::optional<MatrixCall> Emit::placed_product(const ptx::Instruction& i, const 
   return all ? std::optional(call) : std::nullopt;
 }
 
-void Emit::call_multiplier(const std::vector<MatrixCall>& calls) {
+void Emit::call_multiplier(const std::vector<MatrixCall>& calls, size_t number) {
   Value table = ir.let("ptr", false, "load ptr, ptr {}", warp_pointer(offsetof(Warp, multiply)));
   auto multiplier = static_cast<int64_t>(multiplier_of(calls[0].shape));
   Value f = ir.let("ptr", false, "load ptr, ptr {}", ir.offset(table.text, multiplier * int64_t{sizeof(void*)}));
@@ -158,7 +176,7 @@ void Emit::call_multiplier(const std::vector<MatrixCall>& calls) {
     for (size_t i = 0; i < sizeof call / 4; ++i)
       words += fmt::format("{}i32 {}", words.empty() ? "" : ", ", reinterpret_cast<const int32_t*>(&call)[i]);
   }
-  std::string name = fmt::format("@product{}", index_);
+  std::string name = fmt::format("@product{}.{}", index_, number);
   ir.declare(fmt::format("{} = private constant [{} x i32] [{}], align 64", name, calls.size() * sizeof(MatrixCall) / 4,
                          words));
   ir.line("call void {}(ptr {}, ptr %matrix, i32 {})", f.text, name, calls.size());
@@ -171,8 +189,13 @@ void Emit::multiply_matrices() {
   const MatrixShape& t = *shape;
   bool whole = mask().full && guard_.empty() && !shapes_.blend[static_cast<size_t>(index_)];
   if (std::optional<MatrixCall> first = whole ? placed_product(*in, t) : std::nullopt) {
+    std::vector<MatrixCall> calls = pieces(*first);
+    if (std::memcmp(calls.front().a, calls.back().a, sizeof first->a)) {
+      for (size_t i = 0; i < calls.size(); ++i) call_multiplier({calls[i]}, i);
+      return;
+    }
     // Products of the same A that follow each other are one call.
-    std::vector<MatrixCall> calls = {*first};
+    MatrixCall last = *first;
     for (int32_t i = index_ + 1; i < static_cast<int32_t>(function.instructions.size()); ++i) {
       const ptx::Instruction& next = function.instructions[static_cast<size_t>(i)];
       const Block& block = flow_.blocks[static_cast<size_t>(flow_.block_of[static_cast<size_t>(i)])];
@@ -184,13 +207,14 @@ void Emit::multiply_matrices() {
       bool same = call && !std::memcmp(&call->shape, &t, sizeof t) && !std::memcmp(call->a, first->a, sizeof first->a);
       // What one of them writes may not be part of A.
       for (int r = 0; same && r < registers_of(t.m * t.n, t.d); ++r) {
-        for (int k = 0; k < registers_of(t.m * t.k, t.a); ++k) same &= calls.back().d[r] != first->a[k];
+        for (int k = 0; k < registers_of(t.m * t.k, t.a); ++k) same &= last.d[r] != first->a[k];
       }
       if (!same) break;
-      calls.push_back(*call);
+      last = *call;
+      for (const MatrixCall& piece : pieces(last)) calls.push_back(piece);
       multiplied_.insert(i);
     }
-    return call_multiplier(calls);
+    return call_multiplier(calls, 0);
   }
   // Registers elsewhere, or lanes that must keep what they have: through places of their own.
   MatrixCall call{};
@@ -214,7 +238,7 @@ void Emit::multiply_matrices() {
   bool placed = place(1, t.m * t.k, t.a, call.a, false) && place(2, t.k * t.n, t.b, call.b, false) &&
                 place(3, t.m * t.n, t.c, call.c, false) && place(0, t.m * t.n, t.d, call.d, true);
   if (!placed) return unsupported();
-  call_multiplier({call});
+  call_multiplier({call}, 0);
   std::vector<Operand> to = parts_of(in->operands[0]);
   int bits = std::max(32, bits_of(t.d));
   std::vector<Value> results;

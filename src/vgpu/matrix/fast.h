@@ -50,19 +50,48 @@ void unpack(const MatrixRegisters& t, Steps<float>& s) {
   }
 }
 
+// A register of bytes is four steps in each lane.
+template <class V, bool kSigned>
+void unpack_bytes_a(const MatrixRegisters& t, Steps<int32_t>& s) {
+  for (int block = 0; block < t.m / 8; ++block) {
+    for (int wide = 0; wide < t.k / 16; ++wide) {
+      const uint32_t* from = t.ra + (block + t.m / 8 * wide) * 32;
+      for (int l = 0; l < 32; ++l)
+        V::Integers::store_four(s.a[block][wide * 4 + l % 4] + l / 4 * 4,
+                                V::Integers::template expand<kSigned>(from[l]));
+    }
+  }
+}
+
+template <class V, bool kSigned>
+void unpack_bytes_b(const MatrixRegisters& t, Steps<int32_t>& s) {
+  for (int block = 0; block < t.n / 8; ++block) {
+    for (int wide = 0; wide < t.k / 16; ++wide) {
+      const uint32_t* from = t.rb + (wide + t.k / 16 * block) * 32;
+      for (int four = 0; four < 4; ++four) {
+        for (int odd = 0; odd < 2; ++odd) {
+          const uint32_t* at = from + four + odd * 4;  // columns odd, odd + 2 and so on
+          int32_t* to = s.b[block][wide * 16 + four * 4] + odd * 4;
+          V::Integers::template turn<kSigned>(at, 8, to, 8);
+        }
+      }
+    }
+  }
+}
+
+template <class V>
 void unpack(const MatrixRegisters& t, Steps<int32_t>& s) {
-  auto s8 = [](uint32_t code) { return int32_t{static_cast<int8_t>(code)}; };
   auto s4 = [](uint32_t code) { return static_cast<int32_t>(code << 28) >> 28; };
   auto plain = [](uint32_t code) { return static_cast<int32_t>(code); };
   switch (t.a) {
-    case Element::kS8: unpack_a<8>(t, s, s8); break;
-    case Element::kU8: unpack_a<8>(t, s, plain); break;
+    case Element::kS8: unpack_bytes_a<V, true>(t, s); break;
+    case Element::kU8: unpack_bytes_a<V, false>(t, s); break;
     case Element::kS4: unpack_a<4>(t, s, s4); break;
     default: unpack_a<4>(t, s, plain);
   }
   switch (t.b) {
-    case Element::kS8: unpack_b<8>(t, s, s8); break;
-    case Element::kU8: unpack_b<8>(t, s, plain); break;
+    case Element::kS8: unpack_bytes_b<V, true>(t, s); break;
+    case Element::kU8: unpack_bytes_b<V, false>(t, s); break;
     case Element::kS4: unpack_b<4>(t, s, s4); break;
     default: unpack_b<4>(t, s, plain);
   }
@@ -111,7 +140,7 @@ void reals(MatrixRegisters& t) {
 template <class V>
 void numbers(MatrixRegisters& t) {
   Steps<int32_t> s;
-  unpack(t, s);
+  unpack<V>(t, s);
   auto* c = reinterpret_cast<int32_t*>(t.rc);
   if (!t.saturate) return multiply_steps<typename V::Integers>(s, t.m, t.n, t.k, c);
   // The products' sum fits; only adding C can leave the range.
@@ -123,8 +152,30 @@ void numbers(MatrixRegisters& t) {
   }
 }
 
+// All eight columns of B there are, eight rows at a time.
+void doubles(MatrixRegisters& t) {
+  auto *a = reinterpret_cast<double*>(t.ra), *b = reinterpret_cast<double*>(t.rb), *c = reinterpret_cast<double*>(t.rc);
+  for (int eight = 0; eight < t.m / 8; ++eight) {
+    for (int four = 0; four < t.k / 4; ++four) {
+      double steps[4][2][4];  // a step; even and odd columns
+      for (int i = 0; i < 32; ++i) steps[i % 4][i / 4 % 2][i / 8] = b[four * 32 + i];
+      const double* rows = a + (eight + t.m / 8 * four) * 32;
+      for (int p = 0; p < 2; ++p) {
+        double* sum = c + (eight * 2 + p) * 32;
+        for (int row = 0; row < 8; ++row) {
+          for (int k = 0; k < 4; ++k) {
+            for (int i = 0; i < 4; ++i)
+              sum[row * 4 + i] = __builtin_fma(rows[row * 4 + k], steps[k][p][i], sum[row * 4 + i]);
+          }
+        }
+      }
+    }
+  }
+}
+
 template <class V>
-inline constexpr Multiply kTable[kMultipliers] = {&multiply_any, &gathered<reals<V>>, &pairs<V>, &gathered<numbers<V>>};
+inline constexpr Multiply kTable[kMultipliers] = {&multiply_any, &gathered<reals<V>>, &pairs<V>, &gathered<numbers<V>>,
+                                                  &gathered<doubles>};
 
 }  // namespace
 }  // namespace quern::vgpu

@@ -79,8 +79,9 @@ enum class Multiplier : int32_t {
   kReals,    // f16, bf16, tf32, e4m3, e5m2 into f32 or f16
   kPairs,    // f16 and bf16 into f32
   kNumbers,  // s8, u8, s4, u4 into s32
+  kDoubles,  // f64, rounded to nearest
 };
-inline constexpr int kMultipliers = 4;
+inline constexpr int kMultipliers = 5;
 
 // The fastest multiplier of that call.
 Multiplier multiplier_of(const MatrixShape& shape);

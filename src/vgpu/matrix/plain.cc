@@ -166,7 +166,7 @@ void multiply(MatrixRegisters& t) {
   }
 }
 
-constexpr Multiply kPlain[kMultipliers] = {&multiply_any, &multiply_any, &multiply_any, &multiply_any};
+constexpr Multiply kPlain[kMultipliers] = {&multiply_any, &multiply_any, &multiply_any, &multiply_any, &multiply_any};
 
 }  // namespace
 
@@ -218,6 +218,7 @@ Multiplier multiplier_of(const MatrixShape& t) {
     case Element::kU8:
     case Element::kS4:
     case Element::kU4: return Multiplier::kNumbers;
+    case Element::kF64: return t.round == 0 ? Multiplier::kDoubles : Multiplier::kAny;
     default: return Multiplier::kAny;
   }
 }

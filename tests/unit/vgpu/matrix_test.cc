@@ -40,6 +40,8 @@ std::vector<MatrixShape> kinds() {
     }
   }
   const Extents bytes[] = {{8, 8, 16}, {16, 8, 16}, {16, 8, 32}, {16, 16, 16}, {32, 8, 16}, {8, 32, 16}};
+  for (Extents e : {Extents{8, 8, 4}, Extents{16, 8, 4}, Extents{16, 8, 8}, Extents{16, 8, 16}})
+    add(e, Element::kF64, Element::kF64, Element::kF64, Element::kF64);
   for (int saturate : {0, 1}) {
     for (Element a : {Element::kS8, Element::kU8}) {
       for (Element b : {Element::kS8, Element::kU8}) {
@@ -56,7 +58,8 @@ std::vector<MatrixShape> kinds() {
   return out;
 }
 
-bool is_nan(Element e, uint32_t code) {
+bool is_nan(Element e, uint64_t code) {
+  if (e == Element::kF64) return (code & ~(uint64_t{1} << 63)) > uint64_t{0x7ff} << 52;
   return e == Element::kF16 ? (code & 0x7fff) > 0x7c00 : e == Element::kF32 && (code & 0x7fffffff) > 0x7f800000;
 }
 
@@ -81,7 +84,8 @@ void compare(const MatrixRegisters& of, jit::VectorLevel level) {
   int bits = bits_of(of.d);
   for (int i = 0; i < of.m * of.n; ++i) {
     auto element = [&](const MatrixRegisters& t) {
-      uint32_t word = t.rc[i * bits / 32];
+      uint64_t word = t.rc[i * bits / 32];
+      if (bits == 64) word |= uint64_t{t.rc[i * 2 + 1]} << 32;
       return bits == 16 ? word >> (i % 2 * 16) & 0xffff : word;
     };
     if (is_nan(of.d, element(plain)) && is_nan(of.d, element(fast))) continue;
