@@ -221,7 +221,7 @@ class Emit {
   Value clamped(Value v);
   Value narrowed(ptx::Type to, const Value& v, const Value& random, int random_bits);
   void narrow_packed();
-  void narrow_to_integer();
+  void write_integer(const Value& v, ptx::Type to, ptx::Type from);
   static const char* integer_rounding(ptx::Modifier how);  // LLVM's function for .rni and its kin
   void convert_pack();
   Value video_source(const ptx::Operand& operand, ptx::Type type);  // i64
