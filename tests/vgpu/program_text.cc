@@ -150,8 +150,7 @@ std::string Function::address(Type t) {
 }
 
 std::string Function::value(Type t, int depth) {
-  if (depth <= 0) return leaf(t);
-  if (chance(6)) return leaf(t);
+  if (depth <= 0 || chance(10)) return leaf(t);
   if (chance(9)) return converted(t, depth - 1);
   if (chance(9)) {
     std::string c = condition(depth - 1), a = value(t, depth - 1), b = value(t, depth - 1);
@@ -301,7 +300,7 @@ std::string Function::called(Type t, int depth) {
 
 void Function::assign() {
   Type t = kTypes[below(kTypes.size())];
-  std::string v = value(t, 1 + static_cast<int>(below(3)));
+  std::string v = value(t, 2 + static_cast<int>(below(3)));
   if (chance(4)) {
     std::string at = address(t);
     if (real(t)) v = number_or_one(t, v);  // it may be read as an integer
@@ -399,7 +398,7 @@ void Function::jumps() {
     line("store i32 {}, ptr %fuel", let("sub i32 {}, 1", left));
     line("br i1 {}, label %{}, label %{}", let("icmp slt i32 {}, 0", left), end, on);
     open(on);
-    statements(static_cast<int>(below(3)), chance(6) ? 1 : 0);
+    statements(static_cast<int>(below(4)), chance(6) ? 1 : 0);
     switch (below(6)) {
       case 0: line("br label %{}", target()); break;
       case 1: {
@@ -440,13 +439,13 @@ std::string Function::text(const Signature& self, Shape shape, bool with_memory)
     }
     for (int i = 0; i < kArray; ++i) {
       std::string at = let("getelementptr {}, ptr %array.{}, i32 {}", name(t), suffix(t), i);
-      std::string v = !given.empty() && chance(3) ? given[below(given.size())] : constant(t);
+      std::string v = !given.empty() && chance(2) ? given[below(given.size())] : constant(t);
       line("store {} {}, ptr {}", name(t), v, at);
     }
   }
   switch (shape) {
-    case Shape::kStraight: statements(4 + static_cast<int>(below(12)), 0); break;
-    case Shape::kNested: statements(3 + static_cast<int>(below(6)), with_memory ? 3 : 2); break;
+    case Shape::kStraight: statements(10 + static_cast<int>(below(30)), 0); break;
+    case Shape::kNested: statements(4 + static_cast<int>(below(8)), with_memory ? 3 : 2); break;
     case Shape::kJumps: jumps(); break;
   }
   std::string result;
@@ -468,8 +467,14 @@ std::string Function::text(const Signature& self, Shape shape, bool with_memory)
   } else {  // all that there is
     result = "0";
     for (Type t : kTypes) {
-      for (int i = 0; i < kVariables; ++i) {
-        std::string v = let("load {}, ptr %{}.{}", name(t), suffix(t), i);
+      for (int i = 0; i < kVariables + 4; ++i) {
+        std::string v;
+        if (i < kVariables) {
+          v = let("load {}, ptr %{}.{}", name(t), suffix(t), i);
+        } else {  // some of the array
+          v = let("getelementptr {}, ptr %array.{}, i32 {}", name(t), suffix(t), (i - kVariables) * 5);
+          v = let("load {}, ptr {}", name(t), v);
+        }
         if (real(t)) v = bits_of(t, v);
         if (bits(t) == 32) v = let("zext i32 {} to i64", v);
         result = let("add i64 {}, {}", let("mul i64 {}, 6364136223846793005", result), v);

@@ -118,7 +118,7 @@ TEST(Programs, AgreeWithTheHost) {
   Budget budget;
   size_t programs = 0, runs = 0;
   bool fine = true;
-  while (fine && budget.more(12)) fine = agree(seed() + programs++, runs);
+  while (fine && budget.more(8)) fine = agree(seed() + programs++, runs);
   fmt::print("seeds {} ... {}: {} programs, {} runs\n", seed(), seed() + programs - 1, programs, runs);
 }
 
