@@ -174,6 +174,8 @@ class Emit {
   void matrix_access();
   Value transposed_rows(const Value& v);
   void shuffle();
+  Value reduced(const char* how, const Value& v, int64_t neutral, const Mask& m);
+  void reduce_floats(const Mask& m);
   Value atomic_result(const Value& old, const Value& b, const Value& c);
   Value atomic_in_memory(const std::string& pointer, const Value& b, const Value& c);
   void atomic_packed();  // pairs, vectors, 16-bit reals and 128 bits
