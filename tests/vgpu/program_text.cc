@@ -31,13 +31,14 @@ struct Signature {
 // Variables of a function, in its frame; arrays beside them.
 constexpr int kVariables = 3;  // of each type
 constexpr int kArray = 16;     // elements
+constexpr int kGiven = 64;     // bytes of each memory that a function is given
 
 class Function {
  public:
   Function(Random& random, const std::vector<Signature>& callable, std::set<std::string>& declared)
       : random_(random), callable_(callable), declared_(declared) {}
 
-  std::string text(const Signature& self, Shape shape, bool with_memory);
+  std::string text(const Signature& self, Shape shape, bool main);
 
  private:
   uint64_t below(uint64_t n) { return random_() % n; }
@@ -86,7 +87,6 @@ class Function {
   const std::vector<Signature>& callable_;
   std::set<std::string>& declared_;
   std::string body_;
-  bool memory_ = false;
   int next_ = 0, calls_ = 0;
 };
 
@@ -140,13 +140,17 @@ std::string Function::leaf(Type t) {
   return let("load {}, ptr %{}.{}", name(t), suffix(t), below(kVariables));
 }
 
-// Of an element of the array in the frame, or of the memory that the caller gave.
+// Of an element of an array in the frame, or of what the caller gave; or of one or the other as the lane has it.
 std::string Function::address(Type t) {
-  bool given = memory_ && chance(2);
-  int count = given ? 64 * 8 / bits(t) : kArray;
-  std::string at = let("and i32 {}, {}", value(Type::kI32, 0), count - 1);
-  std::string of = given ? "memory" : fmt::format("array.{}", suffix(t));
-  return let("getelementptr {}, ptr %{}, i32 {}", name(t), of, at);
+  std::string frame = fmt::format("%array.{}", suffix(t));
+  std::string of = std::array<std::string, 3>{frame, "%memory", "%near"}[below(3)];
+  std::string at = let("and i32 {}, {}", value(Type::kI32, 0), (of == frame ? kArray : kGiven * 8 / bits(t)) - 1);
+  if (of != frame && chance(4)) {
+    static constexpr std::array<std::string_view, 3> kOthers = {"%memory", "%near", "%array.i64"};
+    std::string c = condition(0);
+    of = let("select i1 {}, ptr {}, ptr {}", c, of, any(kOthers));
+  }
+  return let("getelementptr {}, ptr {}, i32 {}", name(t), of, at);
 }
 
 std::string Function::value(Type t, int depth) {
@@ -273,12 +277,15 @@ std::string Function::number_or_one(Type t, const std::string& v) {
 
 // A call, where there is a function of that result and not too many calls are in this one already.
 std::string Function::called(Type t, int depth) {
-  if (callable_.empty() || ++calls_ > 6) return leaf(t);
+  if (callable_.empty() || ++calls_ > 2) return leaf(t);
   const Signature& f = callable_[below(callable_.size())];
   std::vector<std::string> arguments;
   for (Type p : f.parameters) {
     std::string v = value(p, std::min(depth, 1));
     arguments.push_back(fmt::format("{} {}", name(p), v));
+  }
+  for (std::string_view other : {"%memory", "%near"}) {
+    arguments.push_back(fmt::format("ptr {}", chance(4) ? "%array.i64" : other));
   }
   std::string r;
   // By name, or through a pointer to one of two.
@@ -300,7 +307,7 @@ std::string Function::called(Type t, int depth) {
 
 void Function::assign() {
   Type t = kTypes[below(kTypes.size())];
-  std::string v = value(t, 2 + static_cast<int>(below(3)));
+  std::string v = value(t, 1 + static_cast<int>(below(4)));
   if (chance(4)) {
     std::string at = address(t);
     if (real(t)) v = number_or_one(t, v);  // it may be read as an integer
@@ -417,12 +424,12 @@ void Function::jumps() {
   open(end);
 }
 
-std::string Function::text(const Signature& self, Shape shape, bool with_memory) {
-  memory_ = with_memory;
+std::string Function::text(const Signature& self, Shape shape, bool main) {
   std::vector<std::string> parameters;
   for (size_t i = 0; i < self.parameters.size(); ++i)
     parameters.push_back(fmt::format("{} %p{}", name(self.parameters[i]), i));
-  if (with_memory) parameters.push_back("ptr %memory");
+  parameters.push_back("ptr %memory");
+  parameters.push_back("ptr %near");
   for (Type t : kTypes) {
     for (int i = 0; i < kVariables; ++i) line("%{}.{} = alloca {}", suffix(t), i, name(t));
     line("%array.{} = alloca [{} x {}]", suffix(t), kArray, name(t));
@@ -444,12 +451,12 @@ std::string Function::text(const Signature& self, Shape shape, bool with_memory)
     }
   }
   switch (shape) {
-    case Shape::kStraight: statements(10 + static_cast<int>(below(30)), 0); break;
-    case Shape::kNested: statements(4 + static_cast<int>(below(8)), with_memory ? 3 : 2); break;
+    case Shape::kStraight: statements(6 + static_cast<int>(below(20)), 0); break;
+    case Shape::kNested: statements(3 + static_cast<int>(below(5)), main ? 3 : 2); break;
     case Shape::kJumps: jumps(); break;
   }
   std::string result;
-  if (!with_memory && self.parameters[0] == Type::kI32 && chance(2)) {  // calls itself up to 7 times, by three bits
+  if (!main && self.parameters[0] == Type::kI32 && chance(2)) {  // calls itself up to 7 times, by three bits
     std::string again = label(), on = label(), left = let("and i32 %p0, 7");
     line("br i1 {}, label %{}, label %{}", let("icmp eq i32 {}, 0", left), on, again);
     open(again);
@@ -457,12 +464,14 @@ std::string Function::text(const Signature& self, Shape shape, bool with_memory)
     for (size_t i = 1; i < self.parameters.size(); ++i) {
       arguments.push_back(fmt::format("{} {}", name(self.parameters[i]), leaf(self.parameters[i])));
     }
+    arguments.push_back("ptr %near");  // the other way round
+    arguments.push_back("ptr %memory");
     std::string r = call(name(self.result), self.name, arguments);
     line("store {} {}, ptr %{}.0", name(self.result), r, suffix(self.result));
     line("br label %{}", on);
     open(on);
   }
-  if (!with_memory) {
+  if (!main) {
     result = value(self.result, 1);
   } else {  // all that there is
     result = "0";
@@ -509,7 +518,13 @@ std::string one_run() {
                        name(kInputs[i]), i);
     arguments.push_back(fmt::format("{} %a{}", name(kInputs[i]), i));
   }
-  return out + fmt::format("  %r = call i64 @main({}, ptr %memory)\n  store i64 %r, ptr %result\n",
+  for (int i = 0; i < kGiven / 8; ++i) {
+    out += fmt::format(
+        "  %from{0} = getelementptr i64, ptr %input, i32 {0}\n  %to{0} = getelementptr i64, ptr %near, i32 "
+        "{0}\n  %w{0} = load i64, ptr %from{0}\n  store i64 %w{0}, ptr %to{0}\n",
+        i);
+  }
+  return out + fmt::format("  %r = call i64 @main({}, ptr %memory, ptr %near)\n  store i64 %r, ptr %result\n",
                            fmt::join(arguments, ", "));
 }
 
@@ -539,21 +554,28 @@ ProgramText random_program(uint64_t seed) {
 }
 
 std::string kernel_module(const ProgramText& program) {
+  std::string near = fmt::format(
+      "  %slot = getelementptr [{0} x i8], ptr addrspace(3) @near, i32 %tid\n"
+      "  %near = addrspacecast ptr addrspace(3) %slot to ptr\n",
+      kGiven);
   std::string sreg = "llvm.nvvm.read.ptx.sreg.";
-  return "target triple = \"nvptx64-nvidia-cuda\"\n" + program.functions + "declare i32 @" + sreg +
-         "tid.x()\ndeclare i32 @" + sreg + "ntid.x()\ndeclare i32 @" + sreg + "ctaid.x()\n" +
+  return "target triple = \"nvptx64-nvidia-cuda\"\n" +
+         fmt::format("@near = internal addrspace(3) global [{} x i8] undef, align 16\n", kMostThreads * kGiven) +
+         program.functions + "declare i32 @" + sreg + "tid.x()\ndeclare i32 @" + sreg + "ntid.x()\ndeclare i32 @" +
+         sreg + "ctaid.x()\n" +
          "define ptx_kernel void @all(ptr %inputs, ptr %memories, ptr %results, i32 %n) {\n"
          "  %tid = call i32 @" +
          sreg + "tid.x()\n  %ntid = call i32 @" + sreg + "ntid.x()\n  %block = call i32 @" + sreg +
          "ctaid.x()\n  %first = mul i32 %block, %ntid\n  %i = add i32 %first, %tid\n  %in = icmp ult i32 %i, %n\n"
          "  br i1 %in, label %run, label %end\nrun:\n" +
-         one_run() + "  br label %end\nend:\n  ret void\n}\n";
+         near + one_run() + "  br label %end\nend:\n  ret void\n}\n";
 }
 
 std::string host_module(const ProgramText& program) {
   return program.functions +
-         "define void @all(ptr %inputs, ptr %memories, ptr %results, i32 %n) {\nentry:\n  br label %run\nrun:\n"
-         "  %i = phi i32 [ 0, %entry ], [ %next, %run ]\n" +
+         "define void @all(ptr %inputs, ptr %memories, ptr %results, i32 %n) {\nentry:\n"
+         "  %near = alloca [64 x i8], align 16\n  br label %run\nrun:\n  %i = phi i32 [ 0, %entry ], [ %next, %run "
+         "]\n" +
          one_run() +
          "  %next = add i32 %i, 1\n  %more = icmp ult i32 %next, %n\n  br i1 %more, label %run, label %end\nend:\n  "
          "ret void\n}\n";

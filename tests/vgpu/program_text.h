@@ -19,8 +19,9 @@ struct ProgramText {
 };
 ProgramText random_program(uint64_t seed);
 
-// The module that runs it for i of 0 ... n - 1: as a kernel `all(inputs, memories, results, n)`, a thread an i, or as a
-// function of the same parameters.
+// The module that runs it for i of 0 ... n - 1: as a kernel `all(inputs, memories, results, n)`, a thread an i, the
+// second memory in shared memory; or as a function of the same parameters.
+constexpr int kMostThreads = 128;  // of a block
 std::string kernel_module(const ProgramText& program);
 std::string host_module(const ProgramText& program);
 

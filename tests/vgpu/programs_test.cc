@@ -19,8 +19,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr u32 kMostThreads = 256;
-
 struct Data {
   std::vector<u64> inputs, memories, results;  // 8, 8 and 1 a thread
 };
@@ -79,10 +77,11 @@ bool agree(uint64_t seed, size_t& runs) {
   vgpu::Device device{vgpu::Device::Text{ptx}};
   device.settings.threads = 1;
   device.settings.timeout_s = 60;
+  device.settings.limits.stack_bytes = 4096;
   for (int way = 0; way < 2; ++way) {
     u32 block = std::array<u32, 6>{32, 64, 128, 40, 7, 96}[below(random, 6)];
-    u32 n = below(random, 2) ? block * static_cast<u32>(1 + below(random, 2))
-                             : static_cast<u32>(1 + below(random, kMostThreads));
+    u32 n =
+        below(random, 2) ? block * static_cast<u32>(1 + below(random, 2)) : static_cast<u32>(1 + below(random, 256));
     Data given = random_data(random, n), right = given;
     host(right.inputs.data(), right.memories.data(), right.results.data(), n);
     uint64_t memories = device.copy(given.memories), results = device.copy(given.results);
@@ -118,7 +117,7 @@ TEST(Programs, AgreeWithTheHost) {
   Budget budget;
   size_t programs = 0, runs = 0;
   bool fine = true;
-  while (fine && budget.more(8)) fine = agree(seed() + programs++, runs);
+  while (fine && budget.more(12)) fine = agree(seed() + programs++, runs);
   fmt::print("seeds {} ... {}: {} programs, {} runs\n", seed(), seed() + programs - 1, programs, runs);
 }
 
