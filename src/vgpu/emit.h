@@ -178,6 +178,8 @@ class Emit {
   void shuffle();
   Value companions(const Mask& m);
   Value of_each_group(const Value& groups, const Mask& m, const std::function<Value(const Mask&)>& reduce);
+  Value reduced(const char* how, const Value& v, int64_t neutral, const Mask& m);
+  void reduce_floats(const Mask& m);
   Value atomic_result(const Value& old, const Value& b, const Value& c);
   Value atomic_in_memory(const std::string& pointer, const Value& b, const Value& c);
   void atomic_packed();  // pairs, vectors, 16-bit reals and 128 bits
@@ -225,7 +227,7 @@ class Emit {
   Value clamped(Value v);
   Value narrowed(ptx::Type to, const Value& v, const Value& random, int random_bits);
   void narrow_packed();
-  void narrow_to_integer();
+  void write_integer(const Value& v, ptx::Type to, ptx::Type from);
   static const char* integer_rounding(ptx::Modifier how);  // LLVM's function for .rni and its kin
   void convert_pack();
   Value video_source(const ptx::Operand& operand, ptx::Type type);  // i64

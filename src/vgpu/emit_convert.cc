@@ -1,5 +1,5 @@
-// cvt (PTX ISA 9.7.9.21): integers, reals, and reals of 16 bits and fewer. Real to integer clamps and gives 0 for NaN;
-// rounding is as the modifier says; what LLVM's default rounding can't do goes through directed().
+// cvt (PTX ISA 9.7.9.21): integers, reals, and reals of 16 bits and fewer. Real to integer clamps; rounding is as the
+// modifier says; what LLVM's default rounding can't do goes through directed().
 #include "vgpu/emit.h"
 
 namespace quern::vgpu {
@@ -40,10 +40,7 @@ void Emit::convert() {
   if (t.kind != TypeKind::kFloat) {  // real to integer
     Value v = read(in->operands[1], from);
     if (in->has(Modifier::kFtz)) v = flushed(v);
-    v = ir.intrinsic(integer_rounding(rounding.value_or(Modifier::kRzi)), {v});
-    bool to_sign = t.kind == TypeKind::kSigned;
-    Value r = ir.convert_intrinsic(to_sign ? "llvm.fptosi.sat" : "llvm.fptoui.sat", v, fmt::format("i{}", t.size()));
-    return write_extended(in->operands[0], r, to_sign);
+    return write_integer(v, to, from);
   }
   if (f.kind != TypeKind::kFloat) {  // integer to real
     if (rounding && *rounding != Modifier::kRn) return directed();
@@ -60,6 +57,19 @@ void Emit::convert() {
   if (t.size() > f.size()) return write(0, float_result(ir.cast("fpext", v, llvm_type(to))));
   if (rounding && *rounding != Modifier::kRn) return directed();
   write(0, float_result(ir.cast("fptrunc", v, llvm_type(to))));
+}
+
+// NaN becomes 0; where 64 bits take part, on either side as the manual has it, the highest bit alone.
+void Emit::write_integer(const Value& v, Type to, Type from) {
+  const ptx::TypeRow& t = ptx::row(to);
+  bool sign = t.kind == TypeKind::kSigned;
+  std::string type = fmt::format("i{}", t.size());
+  Value whole = ir.intrinsic(integer_rounding(in->of(ModifierGroup::kRounding).value_or(Modifier::kRzi)), {v});
+  Value r = ir.convert_intrinsic(sign ? "llvm.fptosi.sat" : "llvm.fptoui.sat", whole, type);
+  if (from == Type::k_f64 || t.size() == 64) {
+    r = ir.select(ir.compare("fcmp uno", v, v), Ir::number(type, INT64_MIN >> (64 - t.size())), r);
+  }
+  write_extended(in->operands[0], r, sign);
 }
 
 }  // namespace quern::vgpu

@@ -84,7 +84,7 @@ void Emit::convert_narrow() {
   Type to = in->type(0), from = in->type(1);
   const ptx::TypeRow &t = ptx::row(to), &f = ptx::row(from);
   auto rounding = in->of(ModifierGroup::kRounding);
-  if (!is_real(to)) return narrow_to_integer();
+  if (!is_real(to)) return write_integer(as_float(in->operands[1], from), to, from);
   bool narrow = real_format(to) || to == Type::k_ue8m0x2;
   if (t.lanes > 1) return narrow_packed();
   if (f.lanes > 1) return unsupported();
@@ -108,15 +108,6 @@ const char* Emit::integer_rounding(Modifier how) {
     case Modifier::kRpi: return "llvm.ceil";
     default: return "llvm.trunc";
   }
-}
-
-void Emit::narrow_to_integer() {
-  const ptx::TypeRow& t = ptx::row(in->type(0));
-  Value v = as_float(in->operands[1], in->type(1));
-  v = ir.intrinsic(integer_rounding(in->of(ModifierGroup::kRounding).value_or(Modifier::kRzi)), {v});
-  bool sign = t.kind == TypeKind::kSigned;
-  Value r = ir.convert_intrinsic(sign ? "llvm.fptosi.sat" : "llvm.fptoui.sat", v, fmt::format("i{}", t.size()));
-  write_extended(in->operands[0], r, sign);
 }
 
 // Several at once. Of scalar sources the first goes highest.

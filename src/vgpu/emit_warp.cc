@@ -101,6 +101,40 @@ Value Emit::of_each_group(const Value& groups, const Mask& m, const std::functio
   return ir.load("i32", true, result, 128);
 }
 
+// Of the lanes of `m`, i32.
+Value Emit::reduced(const char* how, const Value& v, int64_t neutral, const Mask& m) {
+  Value x = m.full ? v : ir.select(m.lanes, v, Ir::number("i32", neutral));
+  ir.declare(fmt::format("declare i32 @llvm.vector.reduce.{}.v32i32(<32 x i32>)", how));
+  return ir.let("i32", false, "call i32 @llvm.vector.reduce.{}.v32i32({})", how, x.typed());
+}
+
+// Floats in the order of integers: the bits of those below zero turned around, so that -0 comes right before +0. NaNs
+// are left out, or make the result one.
+void Emit::reduce_floats(const Mask& m) {
+  auto number = [](int64_t n) { return Ir::number("i32", n); };
+  auto operation = in->of(ModifierGroup::kOperation);
+  if (operation != Modifier::kOpMin && operation != Modifier::kOpMax) return unsupported();
+  bool min = operation == Modifier::kOpMin;
+  auto turned = [&](const Value& v) {
+    return ir.op("xor", v, ir.op("and", ir.op("ashr", v, number(31)), number(0x7fffffff)));
+  };
+  Value bits = ir.splat(read_bits(in->operands[1], 32));
+  Value size = ir.op("and", bits, number(0x7fffffff));
+  Value nan = ir.compare("icmp ugt", size, number(0x7f800000));
+  int64_t neutral = min ? INT32_MAX : INT32_MIN;
+  Value key = ir.select(nan, number(neutral), turned(in->has(Modifier::kAbs) ? size : bits));
+  write(0, of_each_group(companions(m), m, [&](const Mask& group) {
+          Value r = reduced(min ? "smin" : "smax", key, neutral, group);
+          Value none = ir.compare("icmp eq", r, number(neutral));
+          if (in->has(Modifier::kNaN)) {
+            Value with = ir.mask_bits(nan);
+            if (!group.full) with = ir.op("and", with, mask_bits(group));
+            none = ir.compare("icmp ne", with, number(0));
+          }
+          return ir.select(none, number(0x7fffffff), turned(r));
+        }));
+}
+
 void Emit::warp() {
   Mask m = mask();
   switch (in->op) {
@@ -141,16 +175,13 @@ void Emit::warp() {
       return;
     }
     case Op::k_redux: {
+      if (in->type() == Type::k_f32) return reduce_floats(m);
       Value v = ir.splat(read(in->operands[1], in->type()));
+      if (v.type != "i32") return unsupported();
       bool sign = ptx::row(in->type()).kind == ptx::TypeKind::kSigned;
       auto reduce = [&](const char* how, int64_t neutral) {
-        ir.declare(fmt::format("declare i32 @llvm.vector.reduce.{}.v32i32(<32 x i32>)", how));
-        return of_each_group(companions(m), m, [&](const Mask& group) {
-          Value x = group.full ? v : ir.select(group.lanes, v, Ir::number("i32", neutral));
-          return ir.let("i32", false, "call i32 @llvm.vector.reduce.{}.v32i32({})", how, x.typed());
-        });
+        return of_each_group(companions(m), m, [&](const Mask& group) { return reduced(how, v, neutral, group); });
       };
-      if (v.type != "i32") return unsupported();
       switch (*in->of(ModifierGroup::kOperation)) {
         case Modifier::kOpAdd: return write(0, reduce("add", 0));
         case Modifier::kOpMin: return write(0, sign ? reduce("smin", INT32_MAX) : reduce("umin", 0xffffffff));

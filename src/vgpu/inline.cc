@@ -238,10 +238,35 @@ void Inliner::own_variables(const Function& f, Names& n) {
       n.body->bytes = (n.body->bytes + align - 1) / align * align;
       n.variables.push_back({{}, n.body, n.body->bytes});
       n.body->bytes += v.bytes();
+      if (v.space == Space::kParam) clear_unwritten(f, static_cast<int32_t>(i), n.variables.back());
       continue;
     }
     n.variables.push_back({{SymbolKind::kLocal, static_cast<int32_t>(out_.variables.size())}});
     out_.variables.push_back(v);
+  }
+}
+
+// Compilers leave out the store of an argument that has no value, and the result of a function that gives none may be
+// read: in a frame, whose every read asks whether anything was written, zeros stand for what `f` itself never writes.
+void Inliner::clear_unwritten(const Function& f, int32_t variable, const Place& place) {
+  int64_t bytes = f.variables[static_cast<size_t>(variable)].bytes();
+  std::vector<bool> written(static_cast<size_t>(bytes));
+  for (const Instruction& in : f.instructions) {
+    if (in.op != Op::k_st || in.operands[0].kind != OperandKind::kAddress) continue;
+    const Operand& to = in.operands[0];
+    if (to.reg != ptx::kNone || to.symbol != ptx::Symbol{SymbolKind::kLocal, variable}) continue;
+    bool vector = in.operands[1].kind == OperandKind::kVector;
+    int64_t size = ptx::row(in.type()).size() / 8 * (vector ? static_cast<int64_t>(in.operands[1].parts.size()) : 1);
+    for (int64_t at = std::max<int64_t>(to.value, 0); at < std::min(to.value + size, bytes); ++at) {
+      written[static_cast<size_t>(at)] = true;
+    }
+  }
+  for (int64_t at = 0, piece = 8; at < bytes; at += piece) {
+    piece = 8;
+    while (at + piece > bytes) piece /= 2;
+    bool all = true;
+    for (int64_t i = at; i < at + piece; ++i) all &= written[static_cast<size_t>(i)];
+    if (!all) move(f.instructions.front(), true, place, at, piece, integer_operand(0));
   }
 }
 

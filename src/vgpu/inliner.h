@@ -84,6 +84,7 @@ class Inliner {
                    const Names& from);
   Names names_for(const ptx::Function& f, Body* body);
   void own_variables(const ptx::Function& f, Names& n);
+  void clear_unwritten(const ptx::Function& f, int32_t variable, const Place& place);
   int32_t register_named(const ptx::Function& f, const Names& n, const std::string& name) const;
   void add(ptx::Instruction in) { out_.instructions.push_back(std::move(in)); }
 
