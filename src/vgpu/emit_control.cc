@@ -12,12 +12,13 @@ namespace {
 // Chains of their own for each way on are faster code, but their number, and with it the time to compile, grows with
 // the square of the blocks at which lanes may wait. The kernels of bench/ have up to 17 ways; one of 78 blocks with
 // barriers in loops had 4,698 and took 17 s.
-constexpr size_t kMostWays = 400;
+// A long kernel whose blocks have a few each is none of those.
+constexpr size_t kMostWays = 400, kMostWaysOfABlock = 8;
 
-size_t ways(const Flow& flow) {
-  size_t out = 0;
-  for (const Block& b : flow.blocks) out += b.waiting.size();
-  return out;
+bool is_dense(const Flow& flow) {
+  size_t ways = 0;
+  for (const Block& b : flow.blocks) ways += b.waiting.size();
+  return ways > kMostWays && ways > kMostWaysOfABlock * flow.blocks.size();
 }
 
 }  // namespace
@@ -376,7 +377,7 @@ void Emit::prologue(bool loop) {
 Result<std::string> Emit::text(bool loop) {
   loop_ = loop;
   grouped_.assign(function.instructions.size(), false);
-  dense_ = ways(flow_) > kMostWays;
+  dense_ = is_dense(flow_);
   prologue(loop);
   for (int32_t b = 0; b < flow_.exit(); ++b) {
     const Block& block = flow_.blocks[static_cast<size_t>(b)];
