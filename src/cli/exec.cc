@@ -18,6 +18,9 @@
 namespace quern::cli {
 namespace {
 
+constexpr const char* kReplaced[] = {"libcudart.so.13", "libcudart.so.12", "libcuda.so.1", "libcublas.so.13",
+                                     "libcublas.so.12"};
+
 // As a shell finds it: a name without a slash is looked for on the PATH.
 std::string locate(const std::string& name) {
   if (name.find('/') != std::string::npos) return name;
@@ -45,7 +48,7 @@ Environment environment_of(const GpuOptions& options, const fatbin::ProgramFile&
   out.prepend("LD_PRELOAD", folder + "/libquern_preload.so");
   // A program may say itself where its libraries are, which goes before LD_LIBRARY_PATH; what is loaded already it
   // takes.
-  for (const char* name : {"libcudart.so.13", "libcudart.so.12", "libcuda.so.1"}) {
+  for (const char* name : kReplaced) {
     if (std::ranges::find(program.libraries, name) != program.libraries.end()) {
       out.prepend("LD_PRELOAD", folder + "/" + name);
     }

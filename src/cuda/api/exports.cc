@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "cuda/abi/cublas_types.h"
 #include "cuda/api/entry.h"
 
 namespace quern::cuda {
@@ -27,16 +28,23 @@ constexpr const char* kNamesDriver[] = {
 #undef QUERN_CUDART
 };
 
+constexpr const char* kNamesBlas[] = {
+#define QUERN_CUDART(name) #name,
+#include "cuda/cublas/names_cublas.def"
+#undef QUERN_CUDART
+};
+
 void say_missing(const char* name, std::atomic<bool>& said) {
   if (!said.exchange(true)) warn({diagnose(Code::N922, {}, {{"what", name}})});
 }
 
 // What stands in a table where there is no implementation: a function for each place, since it has to know its name.
 template <int kVersion, size_t kIndex>
-Error missing() {
+int missing() {
   static std::atomic<bool> said = false;
   say_missing(exported_names(kVersion)[kIndex], said);
-  return remember(Error::kNotSupported);
+  if (kVersion == kBlasVersion) return static_cast<int>(BlasStatus::kNotSupported);
+  return static_cast<int>(remember(Error::kNotSupported));
 }
 
 template <int kVersion, size_t... kIndex>
@@ -60,11 +68,14 @@ const std::map<std::pair<std::string_view, int>, void*>& implementations() {
 #define QUERN_TABLE(name) add(name##_exports());
     QUERN_EXPORT_TABLES(QUERN_TABLE)
 #undef QUERN_TABLE
-    auto add_driver = [&](std::span<const Export> rows) {
-      for (const Export& e : rows) out[{e.name, kDriverVersion}] = e.function;
+    auto add_all = [&](std::span<const Export> rows, int version) {
+      for (const Export& e : rows) out[{e.name, version}] = e.function;
     };
-#define QUERN_TABLE(name) add_driver(name##_exports());
+#define QUERN_TABLE(name) add_all(name##_exports(), kDriverVersion);
     QUERN_DRIVER_TABLES(QUERN_TABLE)
+#undef QUERN_TABLE
+#define QUERN_TABLE(name) add_all(name##_exports(), kBlasVersion);
+    QUERN_BLAS_TABLES(QUERN_TABLE)
 #undef QUERN_TABLE
 #define QUERN_SAME(driver, runtime) out[{#driver, kDriverVersion}] = out.at({#runtime, 13});
 #include "cuda/driver/same.def"
@@ -78,6 +89,7 @@ const std::map<std::pair<std::string_view, int>, void*>& implementations() {
 
 std::span<const char* const> exported_names(int version) {
   if (version == kDriverVersion) return kNamesDriver;
+  if (version == kBlasVersion) return kNamesBlas;
   if (version == 12) return kNames12;
   return kNames13;
 }
@@ -85,6 +97,7 @@ std::span<const char* const> exported_names(int version) {
 std::vector<void*> export_table(int version) {
   switch (version) {
     case kDriverVersion: return table<kDriverVersion>(std::make_index_sequence<std::size(kNamesDriver)>());
+    case kBlasVersion: return table<kBlasVersion>(std::make_index_sequence<std::size(kNamesBlas)>());
     case 12: return table<12>(std::make_index_sequence<std::size(kNames12)>());
     default: return table<13>(std::make_index_sequence<std::size(kNames13)>());
   }

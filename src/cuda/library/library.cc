@@ -1,4 +1,4 @@
-// The library that holds everything: of all that is in it programs see the three tables that trampolines and the
+// The library that holds everything: of all that is in it programs see the tables that trampolines and the
 // preload jump through. They are filled when it is loaded, which is before any constructor of a program that needs it.
 // `quern` itself opens it for `quern_virtual_gpu`.
 #include <algorithm>
@@ -16,6 +16,7 @@ extern "C" {
 [[gnu::visibility("default")]] void* quern_cudart_13[kMost];
 [[gnu::visibility("default")]] void* quern_cudart_12[kMost];
 [[gnu::visibility("default")]] void* quern_driver[kMost];
+[[gnu::visibility("default")]] void* quern_cublas[kMost];
 
 [[gnu::visibility("default")]] const quern::backend::VirtualGpu* quern_virtual_gpu() {
   static const quern::backend::VirtualGpu gpu = {QUERN_VERSION, &quern::cuda::run_kernel};
@@ -29,6 +30,7 @@ namespace {
   std::ranges::copy(quern::cuda::export_table(13), quern_cudart_13);
   std::ranges::copy(quern::cuda::export_table(12), quern_cudart_12);
   std::ranges::copy(quern::cuda::export_table(quern::cuda::kDriverVersion), quern_driver);
+  std::ranges::copy(quern::cuda::export_table(quern::cuda::kBlasVersion), quern_cublas);
 }
 
 }  // namespace

@@ -104,6 +104,7 @@ struct Execute {
   Error operator()(const FreeCall& f) const {
     return allocation_of(f.address) ? Error::kSuccess : Error::kInvalidValue;
   }
+  Error operator()(const LibraryCall& call) const { return call.run(); }
   Error operator()(const ChildGraph& child) const {
     for (Node* node : child.graph->order()) {
       if (!node->enabled) continue;

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <variant>
 #include <vector>
@@ -61,10 +62,15 @@ struct ChildGraph {
   std::shared_ptr<Graph> graph;
 };
 
+// Work of a library's function, which stands for its kernels.
+struct LibraryCall {
+  std::function<Error()> run;
+};
+
 struct Nothing {};
 
 using Operation = std::variant<Nothing, KernelCall, Copy3D, MemsetParams, HostCall, CallbackCall, EventRecord,
-                               EventWait, AllocCall, FreeCall, ChildGraph>;
+                               EventWait, AllocCall, FreeCall, ChildGraph, LibraryCall>;
 
 // Does it now, on the device, and waits for it.
 Error execute(const Operation& operation, int device);

@@ -12,7 +12,7 @@ namespace quern::cuda {
 namespace {
 
 TEST(Exports, EveryNameHasAFunction) {
-  for (int version : {12, 13, kDriverVersion}) {
+  for (int version : {12, 13, kDriverVersion, kBlasVersion}) {
     auto names = exported_names(version);
     auto table = export_table(version);
     ASSERT_EQ(names.size(), table.size());
@@ -34,6 +34,12 @@ TEST(Exports, NothingIsThereInVain) {
   for (const Export& e : table##_exports()) EXPECT_TRUE(known.contains(e.name)) << e.name;
   QUERN_DRIVER_TABLES(QUERN_TABLE)
 #undef QUERN_TABLE
+  known = {exported_names(kBlasVersion).begin(), exported_names(kBlasVersion).end()};
+#define QUERN_TABLE(table) \
+  for (const Export& e : table##_exports()) EXPECT_TRUE(known.contains(e.name)) << e.name;
+  QUERN_BLAS_TABLES(QUERN_TABLE)
+#undef QUERN_TABLE
+  known = {exported_names(kDriverVersion).begin(), exported_names(kDriverVersion).end()};
 #define QUERN_SAME(driver, runtime) EXPECT_TRUE(known.contains(#driver)) << #driver;
 #include "cuda/driver/same.def"
 #undef QUERN_SAME
@@ -50,6 +56,18 @@ TEST(Exports, WhatIsMissingSaysSo) {
   EXPECT_EQ(function(0), Error::kNotSupported);
   EXPECT_EQ(::testing::internal::GetCapturedStderr(), "error N922: cudaGLSetGLDevice isn't supported\n");
   EXPECT_EQ(call("cudaGetLastError"), Error::kNotSupported);
+  EXPECT_EQ(call("cudaGetLastError"), Error::kSuccess);
+}
+
+TEST(Exports, WhatALibraryLacksSaysSo) {
+  auto names = exported_names(kBlasVersion);
+  auto at = std::ranges::find(names, std::string_view("cublasSgelsBatched"));
+  ASSERT_NE(at, names.end());
+  ASSERT_EQ(find_export("cublasSgelsBatched", kBlasVersion), nullptr);
+  auto function = reinterpret_cast<int (*)(int)>(export_table(kBlasVersion)[at - names.begin()]);
+  ::testing::internal::CaptureStderr();
+  EXPECT_EQ(function(0), 15);
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "error N922: cublasSgelsBatched isn't supported\n");
   EXPECT_EQ(call("cudaGetLastError"), Error::kSuccess);
 }
 
