@@ -273,6 +273,7 @@ class Emit {
   Value interleaved(const std::vector<Value>& v);
   void store_lanes(const Address& a, const std::vector<Value>& v, const Mask& m);
 
+  bool fixed_place(const ptx::Operand& address);
   void slots();
   void place_matrices();
   std::optional<MatrixCall> placed_product(const ptx::Instruction& in, const MatrixShape& shape) const;
@@ -326,7 +327,9 @@ class Emit {
   std::vector<FaultEdge> faults_;
   std::string texture_frame_;  // one is enough for all instructions
   std::vector<CheckRecord> records_;
-  std::vector<bool> grouped_;                // instructions whose access an earlier one's check has covered
+  bool ahead_ = false;                // what is read need not have been written
+  std::vector<int32_t> only_writer_;  // of each register: the one instruction that writes it; -1: none or several
+  std::vector<bool> grouped_;         // instructions whose access an earlier one's check has covered
   std::map<int32_t, int64_t> matrix_place_;  // registers that products of matrices use, by their place in %matrix
   int64_t matrix_bytes_ = 0;
   bool uses_matrices_ = false;

@@ -227,7 +227,7 @@ int64_t Emit::needed(int64_t bytes, bool write) const {
 
 // Where nobody asks whether memory was written, a load may read what could be written.
 Value Emit::either_nibble(const Value& shadow, bool write) {
-  if (write || target.checks.init) return shadow;
+  if (write || (target.checks.init && !ahead_)) return shadow;
   return ir.op("or", shadow, ir.op("lshr", shadow, Ir::number(shadow.type, 4)));
 }
 

@@ -211,6 +211,31 @@ std::vector<Value> Emit::either(const Value& first, const std::string& type, int
   return out;
 }
 
+// A variable on the stack at a constant distance: compilers read one before they know whether it has a value, and
+// choose afterwards. Elements at an index they can't read ahead, since it may be past the end.
+bool Emit::fixed_place(const Operand& o) {
+  if (only_writer_.empty()) {
+    only_writer_.assign(function.registers.size() + 1, -1);
+    std::vector<int> writers(only_writer_.size(), 0);
+    for (size_t i = 0; i < function.instructions.size(); ++i) {
+      for (int32_t r : uses(function.instructions[i]).writes) {
+        only_writer_[static_cast<size_t>(r)] = ++writers[static_cast<size_t>(r)] == 1 ? static_cast<int32_t>(i) : -1;
+      }
+    }
+  }
+  const Operand* at = &o;
+  for (int steps = 0; at->reg != ptx::kNone && steps < 16; ++steps) {
+    int32_t i = only_writer_[static_cast<size_t>(at->reg)];
+    if (i < 0) return false;
+    const ptx::Instruction& from = function.instructions[static_cast<size_t>(i)];
+    bool moves = from.op == ptx::Op::k_mov || from.op == ptx::Op::k_cvta;
+    bool adds = from.op == ptx::Op::k_add && from.operands[2].kind == ptx::OperandKind::kInteger;
+    if (!moves && !adds) return false;
+    at = &from.operands[1];
+  }
+  return at->symbol.kind == ptx::SymbolKind::kLocal;
+}
+
 void Emit::load() {
   if (in->op != ptx::Op::k_ld && in->op != ptx::Op::k_ldu) return unsupported();
   Type t = in->type();
@@ -218,7 +243,9 @@ void Emit::load() {
   if (bits == 128) bits = 64, count = 2;
   bool sign = ptx::row(t).kind == TypeKind::kSigned;
   Address a = address(in->operands[1], in->space());
+  ahead_ = in->space() == ptx::Space::kLocal && fixed_place(in->operands[1]);
   std::vector<Value> v = load_elements(a, bits, count, mask());
+  ahead_ = false;
   const Operand& to = in->operands[0];
   if (ptx::row(t).size() == 128) {
     Value all = ir.op("or", ir.resize(v[0], "i128", false),

@@ -147,6 +147,7 @@ void Grid::start(BlockRun& block, uint64_t at) {
   Memory& memory = program_.memory();
   int64_t shared = compiled_.shared_bytes + launch_.shared_bytes;
   if (shared && settings_.checks.memory) memory.mark_unwritten(block.shared, shared);
+  if (block.local && settings_.checks.memory) memory.mark_unwritten(block.local, compiled_.local_bytes * 32 * warps_);
   auto x = static_cast<uint32_t>(index % launch_.grid[0]);
   uint64_t row = index / launch_.grid[0];
   for (WarpRun& run : block.warps) {

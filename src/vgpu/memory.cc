@@ -56,8 +56,6 @@ uint8_t first_bits(Holds holds) {
     case Holds::kConstant: return kHasValue;
     case Holds::kParameter: return kHasValue;
     case Holds::kVariable: return kHasValue | kWritable;
-    // Compilers read a variable on the stack before they know whether it has a value, and choose afterwards.
-    case Holds::kLocal: return kHasValue | kWritable;
     case Holds::kHost: return kHasValue | kWritable;
     default: return kWritable;
   }
