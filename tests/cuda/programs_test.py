@@ -52,6 +52,9 @@ class Programs(unittest.TestCase):
     def test_graph(self):
         self.assertEqual(run("--", build("graph")), (0, "6 6 timed cudaSuccess\n", ""))
 
+    def test_graph_memory(self):
+        self.assertEqual(run("--", build("graph_memory")), (0, "sum 448, cudaSuccess\n", ""))
+
     def test_devices(self):
         program = build("two_devices")
         self.assertEqual(run("--chip", "a100", "--", program), (0, "0: sm_80, 108 multiprocessors, peer 0\n", ""))

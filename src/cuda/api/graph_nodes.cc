@@ -137,7 +137,10 @@ Error cudaGraphAddMemAllocNode(Node** out, Graph* graph, Node* const* after, siz
 Error cudaGraphAddMemFreeNode(Node** out, Graph* graph, Node* const* after, size_t count, void* pointer) {
   return add(out, graph, after, count, [&](Operation& operation) {
     operation = FreeCall{pointer};
-    return allocation_of(pointer) ? Error::kSuccess : Error::kInvalidValue;
+    // It may be free for now: the graph that allocates it runs before this one does.
+    auto address = reinterpret_cast<uint64_t>(pointer);
+    auto found = is_device_address(pointer) ? Process::get().memory->find(address) : nullptr;
+    return found && found->address == address ? Error::kSuccess : Error::kInvalidValue;
   });
 }
 
