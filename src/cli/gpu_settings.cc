@@ -13,14 +13,14 @@ namespace {
 constexpr const char* kDefaultChip = "h100";
 
 Result<void> check_words(const std::string& text) {
-  const std::vector<std::string> known = {"all", "memory", "no-init", "none", "continue"};
+  const std::vector<std::string> known = {"all", "memory", "no-init", "shared-init", "none", "continue"};
   for (size_t at = 0; at <= text.size();) {
     size_t end = std::min(text.find(',', at), text.size());
     std::string word = text.substr(at, end - at);
     at = end + 1;
     if (std::ranges::find(known, word) != known.end()) continue;
-    return fail(
-        usage_error("exec", "--check " + printable(word) + ": expected all, memory, no-init, none or continue"));
+    return fail(usage_error(
+        "exec", "--check " + printable(word) + ": expected all, memory, no-init, shared-init, none or continue"));
   }
   return {};
 }

@@ -114,6 +114,7 @@ Result<std::unique_ptr<BlockRun>> Grid::make_block(bool fibers) {
   auto at = memory.allocate(shared, 1024, Holds::kShared, "shared memory", 0, kSharedReach);
   if (!at) return fail(at.error());
   block->shared = *at;
+  if (shared && settings_.checks.memory && !settings_.checks.shared_init) memory.mark_written(*at, shared);
   if (compiled_.local_bytes) {
     auto local = memory.allocate(compiled_.local_bytes * 32 * warps_, 1024, Holds::kLocal, "local memory");
     if (!local) return fail(local.error());
@@ -146,7 +147,8 @@ void Grid::start(BlockRun& block, uint64_t at) {
   for (Barrier& b : block.barriers) b = {};
   Memory& memory = program_.memory();
   int64_t shared = compiled_.shared_bytes + launch_.shared_bytes;
-  if (shared && settings_.checks.memory) memory.mark_unwritten(block.shared, shared);
+  bool asked = settings_.checks.memory && settings_.checks.shared_init;
+  if (shared && asked) memory.mark_unwritten(block.shared, shared);
   if (block.local && settings_.checks.memory) memory.mark_unwritten(block.local, compiled_.local_bytes * 32 * warps_);
   auto x = static_cast<uint32_t>(index % launch_.grid[0]);
   uint64_t row = index / launch_.grid[0];

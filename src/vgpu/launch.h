@@ -25,6 +25,8 @@ struct Checks {
   bool memory = true;  // bounds, alignment, read-only memory, use after free; where off, a kernel still can't leave the
                        // range of device addresses
   bool init = true;    // reads of what nothing wrote; needs `memory`
+  bool shared_init =
+      false;  // those of shared memory too: widely used sorts and scans read elements there that they drop
   bool operator==(const Checks&) const = default;
 };
 

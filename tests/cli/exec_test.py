@@ -90,7 +90,7 @@ class Exec(QuernCase):
             self.expect("exec " + words, 2, "", f"error E740: {what}\n   = help: see `quern exec --help`\n")
         error("saxpy.ptx saxpy --grid 0", "--grid 0: expected one to three numbers, such as 4,2,1")
         error("saxpy.ptx saxpy --block 1,2,3,4", "--block 1,2,3,4: expected one to three numbers, such as 4,2,1")
-        error("saxpy.ptx saxpy --check some", "--check some: expected all, memory, no-init, none or continue")
+        error("saxpy.ptx saxpy --check some", "--check some: expected all, memory, no-init, shared-init, none or continue")
         error("saxpy.ptx saxpy --timeout -3", "--timeout -3: expected a number of seconds")
         error("--devices 0 -- ./app", "--devices 0: expected a whole number from 1 to 64")
         self.expect("exec --chip h10 -- ./app", 2, "",

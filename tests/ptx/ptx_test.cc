@@ -153,6 +153,7 @@ void PtxFile::run(const Case& c, const Kind& kind) {
   launch.block = {c.block ? c.block : static_cast<uint32_t>(longest), 1, 1};
   vgpu::Settings settings;
   settings.threads = 1;
+  settings.checks.shared_init = true;
   settings.machine = kind.machine;
   settings.textures = objects;
   auto ran = vgpu::run(*program_, c.kernel, launch, settings);

@@ -54,12 +54,14 @@ Result<void> parse_checks(const std::string& text, Config& config) {
       config.checks = {false, false};
     } else if (word == "no-init") {
       config.checks.init = false;
+    } else if (word == "shared-init") {
+      config.checks.shared_init = true;
     } else if (word == "memory" || word == "all") {
       config.checks = {true, word == "all"};
     } else if (word == "continue") {
       config.go_on = true;
     } else {
-      return refuse("--check " + printable(word) + ": expected all, memory, no-init, none or continue");
+      return refuse("--check " + printable(word) + ": expected all, memory, no-init, shared-init, none or continue");
     }
   }
   return {};

@@ -3,8 +3,8 @@
 //   QUERN_CHIP      a row of the table of GPUs; h100 by default
 //   QUERN_DEVICES   how many of them, 1 by default
 //   QUERN_CHECK     a comma-separated list: none (no memory checks), no-init (uninitialised reads are no fault),
-//   continue
-//                   (a fault becomes an error that CUDA's functions return, and the program goes on)
+//                   shared-init (of shared memory they are, too), continue (a fault becomes an error that CUDA's
+//                   functions return, and the program goes on)
 //   QUERN_ORDER     seed of the order of blocks and warps; 0, the default, is ascending
 //   QUERN_THREADS   of this machine; all by default
 //   QUERN_TIMEOUT   seconds that one kernel may take; none by default

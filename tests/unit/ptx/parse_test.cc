@@ -1,4 +1,6 @@
 // What the parser makes of text: names, scopes, constants, initial values, calls.
+#include "ptx/parse.h"
+
 #include <gtest/gtest.h>
 
 #include "modules.h"
@@ -169,8 +171,8 @@ TEST(Parse, LinesAreThoseOfTheText) {
 TEST(Parse, MadOfTheOldestProcessorsIsRounded) {
   const char* text = ".reg .f32 f; mov.f32 f, 0f3f800000; mad.f32 f, f, f, f; mad.sat.f32 f, f, f, f; ret;";
   Module m = parsed(".version 1.4\n.target sm_10\n.entry k { " + std::string(text) + " }");
-  EXPECT_EQ(print(m, body(m), body(m).instructions[1]), "mad.rn.ftz.f32 f, f, f, f;");
-  EXPECT_EQ(print(m, body(m), body(m).instructions[2]), "mad.rn.ftz.sat.f32 f, f, f, f;");
+  EXPECT_EQ(print(m, body(m), body(m).instructions[1]), "mad.rn.ftz.f32 f, f, f, f");
+  EXPECT_EQ(print(m, body(m), body(m).instructions[2]), "mad.rn.ftz.sat.f32 f, f, f, f");
   EXPECT_FALSE(parse(kernel(text), "text.ptx"));
 }
 

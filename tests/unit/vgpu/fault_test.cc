@@ -118,6 +118,9 @@ TEST(Fault, Shared) {
   Device d(kKernels);
   uint64_t y = d.allocate(1024);
   auto f = d.run("shared_uninitialised", {1, 1, 1}, {32, 1, 1}, Device::pack(y));
+  EXPECT_FALSE(f) << render(*f);
+  d.settings.checks.shared_init = true;
+  f = d.run("shared_uninitialised", {1, 1, 1}, {32, 1, 1}, Device::pack(y));
   ASSERT_TRUE(f);
   EXPECT_EQ(f->kind, FaultKind::kUninitialised);
   EXPECT_EQ(f->thread[0], 31u);
