@@ -156,20 +156,24 @@ void Emit::multiply_add() {
 
 bool Emit::writes_carry() const { return in->has(Modifier::kCc); }
 
+// What is carried out of the highest bit: the majority of the two there and of what came in, which the sum tells.
+// Chains of comparisons of 64 bits take LLVM minutes where the processor has none (SSE2).
 Emit::Carried Emit::sum_with_carry(const Value& a, const Value& b, const Value& carry) {
   Value s = ir.op("add", a, b);
-  Value out = ir.compare("icmp ult", s, a);
-  if (carry.empty()) return {s, out};
+  if (carry.empty()) return {s, ir.compare("icmp ult", s, a)};
   Value t = ir.op("add", s, ir.resize(carry, a.type, false));
-  return {t, ir.op("or", out, ir.compare("icmp ult", t, s))};
+  Value minus = Ir::number(a.type, -1);
+  Value out = ir.op("or", ir.op("and", a, b), ir.op("and", ir.op("or", a, b), ir.op("xor", t, minus)));
+  return {t, ir.compare("icmp slt", out, Ir::number(a.type, 0))};
 }
 
 Emit::Carried Emit::difference_with_borrow(const Value& a, const Value& b, const Value& borrow) {
   Value d = ir.op("sub", a, b);
-  Value out = ir.compare("icmp ult", a, b);
-  if (borrow.empty()) return {d, out};
-  Value wide = ir.resize(borrow, a.type, false);
-  return {ir.op("sub", d, wide), ir.op("or", out, ir.compare("icmp ult", d, wide))};
+  if (borrow.empty()) return {d, ir.compare("icmp ult", a, b)};
+  Value t = ir.op("sub", d, ir.resize(borrow, a.type, false));
+  Value not_a = ir.op("xor", a, Ir::number(a.type, -1));
+  Value out = ir.op("or", ir.op("and", not_a, b), ir.op("and", ir.op("or", not_a, b), t));
+  return {t, ir.compare("icmp slt", out, Ir::number(a.type, 0))};
 }
 
 void Emit::set_carry(const Carried& c) {

@@ -1,6 +1,6 @@
 // functions.def as kernels: element i of up to three arrays to element i of the result. functions.ptx beside it is what
 // `nvcc -std=c++17 -arch=sm_90 -fmad=false -ptx` made of it.
-#include "device.cuh"
+#include "device_seldom.cuh"
 
 using namespace quern::oracle;
 

@@ -6,7 +6,7 @@
 #include <tuple>
 #include <utility>
 
-#include "host_real.h"
+#include "host_seldom.h"
 #include "scale.h"
 #include "unit/vgpu/device.h"
 #include "values.h"

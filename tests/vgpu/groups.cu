@@ -1,5 +1,6 @@
 // What threads do together: atomics whose end doesn't depend on the order, and exchange, votes and reductions of a
 // warp, whole or in part. groups.ptx beside it is what `nvcc -std=c++17 -arch=sm_90 -fmad=false -ptx` made of it.
+#include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
 #include "types.h"
@@ -62,6 +63,23 @@ static __device__ T multiplied(T* cell, T v) {
 ATOMIC(compare_u32, u32, multiplied(cell, v))
 ATOMIC(compare_u64, u64, multiplied(wide(cell), static_cast<ll>(v)))
 ATOMIC(compare_u16, u16, multiplied(cell, v))
+
+// Sums of reals that are exact, and so don't depend on the order: of -3 ... 4, or of -1, 0 and 1 where digits are few.
+static __device__ s32 little(u32 bits) { return static_cast<s32>(bits & 7) - 3; }
+static __device__ u32 added(__half2* cell, u32 v) {
+  __half2 by = __floats2half2_rn(v % 3 - 1.0f, v / 3 % 3 - 1.0f);
+  __half2 old = atomicAdd(cell, by);
+  return *reinterpret_cast<u32*>(&old);
+}
+static __device__ u32 added(__nv_bfloat162* cell, u32 v) {
+  __nv_bfloat162 by = __floats2bfloat162_rn(v % 3 - 1.0f, v / 3 % 3 - 1.0f);
+  __nv_bfloat162 old = atomicAdd(cell, by);
+  return *reinterpret_cast<u32*>(&old);
+}
+ATOMIC(add_f32, f32, atomicAdd(cell, static_cast<f32>(little(__float_as_uint(v)))))
+ATOMIC(add_f64, f64, atomicAdd(cell, static_cast<f64>(little(static_cast<u32>(__double_as_longlong(v))))))
+ATOMIC(add_f16x2, u32, added(reinterpret_cast<__half2*>(cell), v))
+ATOMIC(add_bf16x2, u32, added(reinterpret_cast<__nv_bfloat162*>(cell), v))
 
 static __device__ u32 all_match(u32 mask, u32 v) {
   int same = 0;

@@ -8,6 +8,7 @@
 #include <bit>
 #include <limits>
 
+#include "host_real.h"
 #include "scale.h"
 #include "unit/vgpu/device.h"
 #include "values.h"
@@ -49,6 +50,10 @@ void atomic(Groups& g, const std::string& name, T (*step)(T, T), bool near) {
     where.push_back(one_cell ? 3 : static_cast<u32>(below(g.random, kCells)));
   }
   for (u32 i = 0; i < kCells; ++i) {
+    if (name.starts_with("add_f") || name.starts_with("add_bf")) {  // whole and small, of pairs zero
+      cells.push_back(name.ends_with("x2") ? T{0} : static_cast<T>(below(g.random, 100)));
+      continue;
+    }
     cells.push_back(counts ? static_cast<T>(below(g.random, 1500)) : random_value<T>(g.random));
   }
   uint64_t to = g.device.copy(cells), seen = g.device.copy(std::vector<T>(n));
@@ -146,51 +151,83 @@ u32 where(const Lanes<T>& w, F f) {
   return r;
 }
 
+// What each atomic makes of a cell.
+u32 inc(u32 a, u32) { return a >= 1000 ? 0 : a + 1; }
+u32 dec(u32 a, u32) { return a == 0 || a > 1000 ? 1000 : a - 1; }
+template <class T>
+T sum(T a, T v) {
+  return a + v;
+}
+template <class T>
+T least(T a, T v) {
+  return std::min(a, v);
+}
+template <class T>
+T most(T a, T v) {
+  return std::max(a, v);
+}
+template <class T>
+T both_bits(T a, T v) {
+  return a & v;
+}
+template <class T>
+T either_bits(T a, T v) {
+  return a | v;
+}
+template <class T>
+T other_bits(T a, T v) {
+  return a ^ v;
+}
+template <class T>
+T last(T, T v) {
+  return v;
+}
+template <class T>
+T product(T a, T v) {
+  return static_cast<T>(u64{a} * (v | 1u));
+}
+template <class T>
+T little(T a, T v) {
+  return a + static_cast<T>(static_cast<s32>(code_of(v) & 7) - 3);
+}
+template <class T>
+T pair_of(u32 v) {
+  f32 low = static_cast<f32>(v % 3) - 1, high = static_cast<f32>(v / 3 % 3) - 1;
+  if constexpr (std::is_same_v<T, f16x2>) return to_f16x2(low, high);
+  return T{to_bf16x2(low, high).bits};
+}
+template <class T>
+u32 pairs(u32 a, u32 v) {
+  return add(T{a}, pair_of<T>(v)).bits;
+}
+
 void atomics(Groups& g) {
   for (bool near : {false, true}) {
-    auto both = [&]<class T>(const char* name, T (*step)(T, T)) { atomic<T>(g, name, step, near); };
-    both(
-        "add_u32", +[](u32 a, u32 v) { return a + v; });
-    both(
-        "add_u64", +[](u64 a, u64 v) { return a + v; });
-    both(
-        "min_s32", +[](s32 a, s32 v) { return std::min(a, v); });
-    both(
-        "max_s32", +[](s32 a, s32 v) { return std::max(a, v); });
-    both(
-        "min_u32", +[](u32 a, u32 v) { return std::min(a, v); });
-    both(
-        "max_u32", +[](u32 a, u32 v) { return std::max(a, v); });
-    both(
-        "min_s64", +[](s64 a, s64 v) { return std::min(a, v); });
-    both(
-        "max_s64", +[](s64 a, s64 v) { return std::max(a, v); });
-    both(
-        "max_u64", +[](u64 a, u64 v) { return std::max(a, v); });
-    both(
-        "and_u32", +[](u32 a, u32 v) { return a & v; });
-    both(
-        "or_u32", +[](u32 a, u32 v) { return a | v; });
-    both(
-        "xor_u32", +[](u32 a, u32 v) { return a ^ v; });
-    both(
-        "and_u64", +[](u64 a, u64 v) { return a & v; });
-    both(
-        "xor_u64", +[](u64 a, u64 v) { return a ^ v; });
-    both(
-        "exchange_u32", +[](u32, u32 v) { return v; });
-    both(
-        "exchange_u64", +[](u64, u64 v) { return v; });
-    both(
-        "increment_u32", +[](u32 a, u32) { return a >= 1000 ? 0 : a + 1; });
-    both(
-        "decrement_u32", +[](u32 a, u32) { return a == 0 || a > 1000 ? 1000 : a - 1; });
-    both(
-        "compare_u32", +[](u32 a, u32 v) { return a * (v | 1); });
-    both(
-        "compare_u64", +[](u64 a, u64 v) { return a * (v | 1); });
-    both(
-        "compare_u16", +[](u16 a, u16 v) { return static_cast<u16>(static_cast<u32>(a) * (v | 1u)); });
+    atomic<u32>(g, "add_u32", sum, near);
+    atomic<u64>(g, "add_u64", sum, near);
+    atomic<s32>(g, "min_s32", least, near);
+    atomic<s32>(g, "max_s32", most, near);
+    atomic<u32>(g, "min_u32", least, near);
+    atomic<u32>(g, "max_u32", most, near);
+    atomic<s64>(g, "min_s64", least, near);
+    atomic<s64>(g, "max_s64", most, near);
+    atomic<u64>(g, "max_u64", most, near);
+    atomic<u32>(g, "and_u32", both_bits, near);
+    atomic<u32>(g, "or_u32", either_bits, near);
+    atomic<u32>(g, "xor_u32", other_bits, near);
+    atomic<u64>(g, "and_u64", both_bits, near);
+    atomic<u64>(g, "xor_u64", other_bits, near);
+    atomic<u32>(g, "exchange_u32", last, near);
+    atomic<u64>(g, "exchange_u64", last, near);
+    atomic<u32>(g, "increment_u32", inc, near);
+    atomic<u32>(g, "decrement_u32", dec, near);
+    atomic<u32>(g, "compare_u32", product, near);
+    atomic<u64>(g, "compare_u64", product, near);
+    atomic<u16>(g, "compare_u16", product, near);
+    atomic<f32>(g, "add_f32", little, near);
+    atomic<f64>(g, "add_f64", little, near);
+    atomic<u32>(g, "add_f16x2", pairs<f16x2>, near);
+    atomic<u32>(g, "add_bf16x2", pairs<bf16x2>, near);
   }
 }
 

@@ -91,5 +91,66 @@ TEST_F(Calls, EndlessRecursionIsAFault) {
   EXPECT_NE(render(*fault).find("cudaLimitStackSize is 1024 bytes"), std::string::npos) << render(*fault);
 }
 
+// As LLVM writes calls of functions that don't use an argument, or give no result: no store of either.
+TEST(CallsOfText, WhatNothingWritesIsNoReadOfUnwrittenMemory) {
+  Device d{Device::Text{R"(
+.version 7.0
+.target sm_80
+.address_size 64
+.func (.param .b64 result) again(.param .b32 left, .param .b64 unused)
+{
+  .reg .pred %p;
+  .reg .b32 %n;
+  .reg .b64 %u, %r;
+  ld.param.b32 %n, [left];
+  ld.param.b64 %u, [unused];
+  mov.b64 %r, 5;
+  setp.eq.s32 %p, %n, 0;
+  @%p bra DONE;
+  add.s32 %n, %n, -1;
+  {
+    .param .b32 param0;
+    .param .b64 param1;
+    .param .b64 retval0;
+    st.param.b32 [param0], %n;
+    call.uni (retval0), again, (param0, param1);
+    ld.param.b64 %r, [retval0];
+  }
+  add.s64 %r, %r, 1;
+  bra.uni STORE;
+DONE:
+  setp.eq.s64 %p, %u, 12345;
+  @%p bra END;
+STORE:
+  st.param.b64 [result], %r;
+END:
+  ret;
+}
+.visible .entry all(.param .u64 p0)
+{
+  .reg .b32 %t;
+  .reg .b64 %r, %a;
+  mov.u32 %t, %tid.x;
+  {
+    .param .b32 param0;
+    .param .b64 param1;
+    .param .b64 retval0;
+    st.param.b32 [param0], %t;
+    call.uni (retval0), again, (param0, param1);
+    ld.param.b64 %r, [retval0];
+  }
+  ld.param.u64 %a, [p0];
+  mad.wide.u32 %a, %t, 8, %a;
+  st.global.u64 [%a], %r;
+  ret;
+}
+)"}};
+  uint64_t out = d.allocate(16 * 8);
+  auto fault = d.run("all", {1, 1, 1}, {16, 1, 1}, Device::pack(out));
+  ASSERT_FALSE(fault) << render(*fault);
+  auto got = d.read<uint64_t>(out, 16);
+  for (uint64_t t = 0; t < 16; ++t) EXPECT_EQ(got[t], 5 + t) << t;
+}
+
 }  // namespace
 }  // namespace quern::vgpu
