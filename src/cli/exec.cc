@@ -18,8 +18,8 @@
 namespace quern::cli {
 namespace {
 
-constexpr const char* kReplaced[] = {"libcudart.so.13", "libcudart.so.12", "libcuda.so.1", "libcublas.so.13",
-                                     "libcublas.so.12"};
+constexpr const char* kReplaced[] = {"libcudart.so.13", "libcudart.so.12", "libcuda.so.1",
+                                     "libcublas.so.13", "libcublas.so.12", "libcurand.so.10"};
 
 // As a shell finds it: a name without a slash is looked for on the PATH.
 std::string locate(const std::string& name) {
