@@ -117,7 +117,7 @@ class Programs(unittest.TestCase):
                 self.assertEqual(run("--", build("blas", "-lcublas", "-lcurand", *options)), (0, says, ""))
 
     def test_other_libraries(self):
-        program = build("vector_add", "-lcufft")
+        program = build("vector_add", "-Xlinker", "--no-as-needed", "-lcufft")
         code, out, err = run("--", program)
         self.assertEqual((code, out), (2, ""))
         self.assertIn("it needs libcufft.so.", err)
