@@ -13,13 +13,11 @@
 #include "cli/exec_kernel.h"
 #include "cli/gpu_settings.h"
 #include "cli/json_value.h"
+#include "cli/vendor_libraries.h"
 #include "fatbin/program_file.h"
 
 namespace quern::cli {
 namespace {
-
-constexpr const char* kReplaced[] = {"libcudart.so.13", "libcudart.so.12", "libcuda.so.1", "libcublas.so.13",
-                                     "libcublas.so.12"};
 
 // As a shell finds it: a name without a slash is looked for on the PATH.
 std::string locate(const std::string& name) {
@@ -48,9 +46,9 @@ Environment environment_of(const GpuOptions& options, const fatbin::ProgramFile&
   out.prepend("LD_PRELOAD", folder + "/libquern_preload.so");
   // A program may say itself where its libraries are, which goes before LD_LIBRARY_PATH; what is loaded already it
   // takes.
-  for (const char* name : kReplaced) {
+  for (std::string_view name : replaced_libraries()) {
     if (std::ranges::find(program.libraries, name) != program.libraries.end()) {
-      out.prepend("LD_PRELOAD", folder + "/" + name);
+      out.prepend("LD_PRELOAD", folder + "/" + std::string(name));
     }
   }
   return out;
@@ -61,6 +59,7 @@ Result<void> start(const CommandLine& line, const GpuOptions& options) {
   std::string path = locate(line.targets[0]);
   auto program = fatbin::look_into(path, {chip.name, static_cast<int>(chip.gpu.compute_capability.value)});
   if (!program) return fail(std::move(program.error()));
+  if (auto good = check_libraries(path, program->libraries); !good) return good;
   auto folder = backend::gpu_folder();
   if (!folder) return fail(std::move(folder.error()));
   Environment environment = environment_of(options, *program, *folder);

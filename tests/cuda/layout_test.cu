@@ -1,10 +1,14 @@
 // Our declarations of what programs pass to CUDA's functions, held against the toolkit's own: sizes, offsets, numbers.
 // It is right if it compiles.
 #include <cuda.h>
+#include <cublas_v2.h>
 #include <cuda_runtime.h>
+#include <curand.h>
 
 #include <cstddef>
 
+#include "cuda/abi/cublas_types.h"
+#include "cuda/abi/curand_types.h"
 #include "cuda/abi/device_prop.h"
 #include "cuda/abi/driver_types.h"
 #include "cuda/abi/graph_types.h"
@@ -115,6 +119,55 @@ static_assert(kFirstNormalized == cudaChannelFormatKindUnsignedNormalized8X1);
 static_assert(kFirstSignedNormalized == cudaChannelFormatKindSignedNormalized8X1);
 static_assert(kLastNormalized == cudaChannelFormatKindSignedNormalized16X4);
 static_assert(kReadAsInteger == CU_TRSF_READ_AS_INTEGER && kSeamlessCubemap == CU_TRSF_SEAMLESS_CUBEMAP);
+
+#define SAME_NUMBER(ours, theirs) static_assert(static_cast<int>(ours) == static_cast<int>(theirs), #theirs)
+#define QUERN_BLAS_STATUS(name, number, real_name, text) SAME_NUMBER(BlasStatus::k##name, CUBLAS_STATUS_##real_name);
+#include "cuda/abi/cublas_status.def"
+#undef QUERN_BLAS_STATUS
+SAME_NUMBER(BlasOperation::kC, CUBLAS_OP_C);
+SAME_NUMBER(BlasOperation::kConjugate, CUBLAS_OP_CONJG);
+SAME_NUMBER(BlasFill::kUpper, CUBLAS_FILL_MODE_UPPER);
+SAME_NUMBER(BlasDiagonal::kUnit, CUBLAS_DIAG_UNIT);
+SAME_NUMBER(BlasSide::kRight, CUBLAS_SIDE_RIGHT);
+SAME_NUMBER(BlasPointerMode::kDevice, CUBLAS_POINTER_MODE_DEVICE);
+SAME_NUMBER(BlasAtomics::kAllowed, CUBLAS_ATOMICS_ALLOWED);
+SAME_NUMBER(BlasCompute::k16F, CUBLAS_COMPUTE_16F);
+SAME_NUMBER(BlasCompute::k16FPedantic, CUBLAS_COMPUTE_16F_PEDANTIC);
+SAME_NUMBER(BlasCompute::k32F, CUBLAS_COMPUTE_32F);
+SAME_NUMBER(BlasCompute::k32FPedantic, CUBLAS_COMPUTE_32F_PEDANTIC);
+SAME_NUMBER(BlasCompute::k32FFast16F, CUBLAS_COMPUTE_32F_FAST_16F);
+SAME_NUMBER(BlasCompute::k32FFast16BF, CUBLAS_COMPUTE_32F_FAST_16BF);
+SAME_NUMBER(BlasCompute::k32FFastTF32, CUBLAS_COMPUTE_32F_FAST_TF32);
+SAME_NUMBER(BlasCompute::k64F, CUBLAS_COMPUTE_64F);
+SAME_NUMBER(BlasCompute::k64FPedantic, CUBLAS_COMPUTE_64F_PEDANTIC);
+SAME_NUMBER(BlasCompute::k32I, CUBLAS_COMPUTE_32I);
+SAME_NUMBER(BlasCompute::k32IPedantic, CUBLAS_COMPUTE_32I_PEDANTIC);
+SAME_NUMBER(DataType::kR32F, CUDA_R_32F);
+SAME_NUMBER(DataType::kR64F, CUDA_R_64F);
+SAME_NUMBER(DataType::kR16F, CUDA_R_16F);
+SAME_NUMBER(DataType::kR8I, CUDA_R_8I);
+SAME_NUMBER(DataType::kC32F, CUDA_C_32F);
+SAME_NUMBER(DataType::kC64F, CUDA_C_64F);
+SAME_NUMBER(DataType::kR32I, CUDA_R_32I);
+SAME_NUMBER(DataType::kR16BF, CUDA_R_16BF);
+SAME_NUMBER(RandomStatus::kTypeError, CURAND_STATUS_TYPE_ERROR);
+SAME_NUMBER(RandomStatus::kNotInitialized, CURAND_STATUS_NOT_INITIALIZED);
+SAME_NUMBER(RandomStatus::kOutOfRange, CURAND_STATUS_OUT_OF_RANGE);
+SAME_NUMBER(RandomStatus::kLengthNotMultiple, CURAND_STATUS_LENGTH_NOT_MULTIPLE);
+SAME_NUMBER(RandomStatus::kLaunchFailure, CURAND_STATUS_LAUNCH_FAILURE);
+SAME_NUMBER(RandomStatus::kInternalError, CURAND_STATUS_INTERNAL_ERROR);
+SAME_NUMBER(RandomType::kDefault, CURAND_RNG_PSEUDO_DEFAULT);
+SAME_NUMBER(RandomType::kXorwow, CURAND_RNG_PSEUDO_XORWOW);
+SAME_NUMBER(RandomType::kMrg32k3a, CURAND_RNG_PSEUDO_MRG32K3A);
+SAME_NUMBER(RandomType::kMtgp32, CURAND_RNG_PSEUDO_MTGP32);
+SAME_NUMBER(RandomType::kMt19937, CURAND_RNG_PSEUDO_MT19937);
+SAME_NUMBER(RandomType::kPhilox, CURAND_RNG_PSEUDO_PHILOX4_32_10);
+SAME_NUMBER(RandomType::kSobol32, CURAND_RNG_QUASI_SOBOL32);
+SAME_NUMBER(RandomType::kScrambledSobol64, CURAND_RNG_QUASI_SCRAMBLED_SOBOL64);
+SAME_NUMBER(RandomOrdering::kBest, CURAND_ORDERING_PSEUDO_BEST);
+SAME_NUMBER(RandomOrdering::kQuasiDefault, CURAND_ORDERING_QUASI_DEFAULT);
+SAME_NUMBER(DirectionSet::kSobol32, CURAND_DIRECTION_VECTORS_32_JOEKUO6);
+SAME_NUMBER(DirectionSet::kScrambled64, CURAND_SCRAMBLED_DIRECTION_VECTORS_64_JOEKUO6);
 
 }  // namespace
 

@@ -109,6 +109,19 @@ class Programs(unittest.TestCase):
                 for text in [*said, "texture_faults.cu:", f"thread {thread} of block (0, 0, 0)"]:
                     self.assertIn(text, err)
 
+    def test_blas_and_random_numbers(self):
+        says = ("CUBLAS_STATUS_SUCCESS: product right, norm right, mean right\n"
+                "CUBLAS_STATUS_SUCCESS: sum 221184\n")
+        for options in ([], ["-cudart", "shared"]):
+            with self.subTest(options=options):
+                self.assertEqual(run("--", build("blas", "-lcublas", "-lcurand", *options)), (0, says, ""))
+
+    def test_other_libraries(self):
+        program = build("vector_add", "-Xlinker", "--no-as-needed", "-lcufft")
+        code, out, err = run("--", program)
+        self.assertEqual((code, out), (2, ""))
+        self.assertIn("it needs libcufft.so.", err)
+
     def test_what_cant_run(self):
         cubin = build("out_of_bounds", "-gencode", "arch=compute_80,code=sm_80")
         self.assertEqual(run("--", cubin)[::2], (2, f"error E971: {cubin} holds machine code (sm_80) and no PTX\n"

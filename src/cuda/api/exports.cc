@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "cuda/abi/cublas_types.h"
+#include "cuda/abi/curand_types.h"
 #include "cuda/api/entry.h"
 
 namespace quern::cuda {
@@ -34,6 +35,12 @@ constexpr const char* kNamesBlas[] = {
 #undef QUERN_CUDART
 };
 
+constexpr const char* kNamesRandom[] = {
+#define QUERN_CUDART(name) #name,
+#include "cuda/curand/names_curand.def"
+#undef QUERN_CUDART
+};
+
 void say_missing(const char* name, std::atomic<bool>& said) {
   if (!said.exchange(true)) warn({diagnose(Code::N922, {}, {{"what", name}})});
 }
@@ -44,6 +51,7 @@ int missing() {
   static std::atomic<bool> said = false;
   say_missing(exported_names(kVersion)[kIndex], said);
   if (kVersion == kBlasVersion) return static_cast<int>(BlasStatus::kNotSupported);
+  if (kVersion == kRandomVersion) return static_cast<int>(RandomStatus::kInternalError);
   return static_cast<int>(remember(Error::kNotSupported));
 }
 
@@ -77,6 +85,9 @@ const std::map<std::pair<std::string_view, int>, void*>& implementations() {
 #define QUERN_TABLE(name) add_all(name##_exports(), kBlasVersion);
     QUERN_BLAS_TABLES(QUERN_TABLE)
 #undef QUERN_TABLE
+#define QUERN_TABLE(name) add_all(name##_exports(), kRandomVersion);
+    QUERN_RANDOM_TABLES(QUERN_TABLE)
+#undef QUERN_TABLE
 #define QUERN_SAME(driver, runtime) out[{#driver, kDriverVersion}] = out.at({#runtime, 13});
 #include "cuda/driver/same.def"
 #undef QUERN_SAME
@@ -90,6 +101,7 @@ const std::map<std::pair<std::string_view, int>, void*>& implementations() {
 std::span<const char* const> exported_names(int version) {
   if (version == kDriverVersion) return kNamesDriver;
   if (version == kBlasVersion) return kNamesBlas;
+  if (version == kRandomVersion) return kNamesRandom;
   if (version == 12) return kNames12;
   return kNames13;
 }
@@ -98,6 +110,7 @@ std::vector<void*> export_table(int version) {
   switch (version) {
     case kDriverVersion: return table<kDriverVersion>(std::make_index_sequence<std::size(kNamesDriver)>());
     case kBlasVersion: return table<kBlasVersion>(std::make_index_sequence<std::size(kNamesBlas)>());
+    case kRandomVersion: return table<kRandomVersion>(std::make_index_sequence<std::size(kNamesRandom)>());
     case 12: return table<12>(std::make_index_sequence<std::size(kNames12)>());
     default: return table<13>(std::make_index_sequence<std::size(kNames13)>());
   }

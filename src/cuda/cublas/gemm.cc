@@ -5,14 +5,6 @@
 namespace quern::cuda {
 namespace {
 
-bool is_good(const Gemm& g) {
-  const blas::Product& p = g.product;
-  int64_t rows_a = blas::is_transposed(p.op_a) ? p.k : p.m, rows_b = blas::is_transposed(p.op_b) ? p.n : p.k;
-  auto fits = [](int64_t ld, int64_t rows) { return ld >= std::max<int64_t>(rows, 1); };
-  return p.m >= 0 && p.n >= 0 && p.k >= 0 && g.batch >= 0 && fits(p.lda, rows_a) && fits(p.ldb, rows_b) &&
-         fits(p.ldc, p.m) && g.alpha && g.beta;
-}
-
 const std::byte* offset(const void* p, int64_t elements, blas::Number type) {
   return static_cast<const std::byte*>(p) + elements * blas::bytes_of(type);
 }
@@ -71,6 +63,12 @@ GemmScalar::GemmScalar(const BlasHandle& h, const char* what, const void* at, bl
   });
 }
 
+bool has_good_sizes(const blas::Product& p) {
+  int64_t rows_a = blas::is_transposed(p.op_a) ? p.k : p.m, rows_b = blas::is_transposed(p.op_b) ? p.n : p.k;
+  auto fits = [](int64_t ld, int64_t rows) { return ld >= std::max<int64_t>(rows, 1); };
+  return p.m >= 0 && p.n >= 0 && p.k >= 0 && fits(p.lda, rows_a) && fits(p.ldb, rows_b) && fits(p.ldc, p.m);
+}
+
 bool blas_op(BlasOperation operation, blas::Op& out) {
   switch (operation) {
     case BlasOperation::kN: out = blas::Op::kNone; return true;
@@ -97,9 +95,9 @@ bool touch(LibraryAccess& access, const blas::Product& p) {
 BlasStatus submit_gemm(const BlasHandle* handle, const std::string& function, BlasOperation op_a, BlasOperation op_b,
                        Gemm g) {
   return blas_call(handle, [&](const BlasHandle& h) {
-    if (!blas_op(op_a, g.product.op_a) || !blas_op(op_b, g.product.op_b) || !is_good(g)) {
-      return BlasStatus::kInvalidValue;
-    }
+    bool good = blas_op(op_a, g.product.op_a) && blas_op(op_b, g.product.op_b) && has_good_sizes(g.product) &&
+                g.batch >= 0 && g.alpha && g.beta;
+    if (!good) return BlasStatus::kInvalidValue;
     if (!g.product.m || !g.product.n || !g.batch) return BlasStatus::kSuccess;
     GemmScalar alpha(h, "alpha", g.alpha, g.scale), beta(h, "beta", g.beta, g.scale);
     return blas_submit(h, function, [=](LibraryAccess& access) { run(access, g, alpha, beta); });

@@ -31,6 +31,9 @@ struct Gemm {
 // op as a call gives it; false: there is no such.
 bool blas_op(BlasOperation operation, blas::Op& out);
 
+// Sizes and leading dimensions, by the operations.
+bool has_good_sizes(const blas::Product& p);
+
 // Reads what `p` reads and writes what it writes, all of it within one allocation each.
 bool touch(LibraryAccess& access, const blas::Product& p);
 

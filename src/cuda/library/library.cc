@@ -17,6 +17,7 @@ extern "C" {
 [[gnu::visibility("default")]] void* quern_cudart_12[kMost];
 [[gnu::visibility("default")]] void* quern_driver[kMost];
 [[gnu::visibility("default")]] void* quern_cublas[kMost];
+[[gnu::visibility("default")]] void* quern_curand[kMost];
 
 [[gnu::visibility("default")]] const quern::backend::VirtualGpu* quern_virtual_gpu() {
   static const quern::backend::VirtualGpu gpu = {QUERN_VERSION, &quern::cuda::run_kernel};
@@ -31,6 +32,7 @@ namespace {
   std::ranges::copy(quern::cuda::export_table(12), quern_cudart_12);
   std::ranges::copy(quern::cuda::export_table(quern::cuda::kDriverVersion), quern_driver);
   std::ranges::copy(quern::cuda::export_table(quern::cuda::kBlasVersion), quern_cublas);
+  std::ranges::copy(quern::cuda::export_table(quern::cuda::kRandomVersion), quern_curand);
 }
 
 }  // namespace

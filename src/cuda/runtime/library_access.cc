@@ -93,6 +93,11 @@ bool LibraryAccess::is_on_host(const char* what, const void* at, int64_t bytes, 
                   what));
 }
 
+bool LibraryAccess::refuse(const Piece& p, const std::string& why) {
+  if (error_ != Error::kSuccess) return false;
+  return fail(p, address(p), vgpu::FaultKind::kOutOfBounds, false, why);
+}
+
 bool LibraryAccess::fail(const Piece& p, uint64_t at, vgpu::FaultKind kind, bool write, std::string detail) {
   vgpu::Fault f;
   f.kind = kind;

@@ -34,6 +34,9 @@ class LibraryAccess {
   // A number that the host gives or gets: not in memory that only the device has.
   bool is_on_host(const char* what, const void* at, int64_t bytes, bool write);
 
+  // For what a piece holds that would lead out of other memory, such as a number of a row: reports it, and is false.
+  bool refuse(const Piece& p, const std::string& why);
+
   // After the work: marks what was written. Or the error of what was reported.
   Error finish();
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "blas/number.h"
+#include "blas/vector.h"
 #include "cuda/abi/cublas_types.h"
 #include "cuda/cublas/handle.h"
 #include "runtime.h"

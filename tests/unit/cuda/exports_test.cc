@@ -12,7 +12,7 @@ namespace quern::cuda {
 namespace {
 
 TEST(Exports, EveryNameHasAFunction) {
-  for (int version : {12, 13, kDriverVersion, kBlasVersion}) {
+  for (int version : {12, 13, kDriverVersion, kBlasVersion, kRandomVersion}) {
     auto names = exported_names(version);
     auto table = export_table(version);
     ASSERT_EQ(names.size(), table.size());
@@ -38,6 +38,11 @@ TEST(Exports, NothingIsThereInVain) {
 #define QUERN_TABLE(table) \
   for (const Export& e : table##_exports()) EXPECT_TRUE(known.contains(e.name)) << e.name;
   QUERN_BLAS_TABLES(QUERN_TABLE)
+#undef QUERN_TABLE
+  known = {exported_names(kRandomVersion).begin(), exported_names(kRandomVersion).end()};
+#define QUERN_TABLE(table) \
+  for (const Export& e : table##_exports()) EXPECT_TRUE(known.contains(e.name)) << e.name;
+  QUERN_RANDOM_TABLES(QUERN_TABLE)
 #undef QUERN_TABLE
   known = {exported_names(kDriverVersion).begin(), exported_names(kDriverVersion).end()};
 #define QUERN_SAME(driver, runtime) EXPECT_TRUE(known.contains(#driver)) << #driver;
