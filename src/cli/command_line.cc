@@ -121,8 +121,7 @@ void add_exec(CLI::App& app, CommandLine& line, Collected& once) {
       ->allow_extra_args();
   option(app, "--chip", once.chip, "NAME", "The GPU to be: a100, h100 (the default), b200, 4090, ...");
   option(app, "--check", once.memory_checks, "WHAT",
-         "all (the default), memory, no-init or none; shared-init: shared memory that nothing wrote too; continue: go "
-         "on after one");
+         "all (the default), memory, no-init, shared-init or none; continue: go on after one");
   option(app, "--order", once.order, "SEED", "Another order of blocks and warps; 0 is ascending");
   option(app, "--devices", once.devices, "N", "How many GPUs; else 1");
   option(app, "--threads", once.threads, "N", "Threads of this machine to run on; else one for each core");
