@@ -92,9 +92,10 @@ bool agree(uint64_t seed, bool all_machines, size_t& runs) {
     // Code for processors with fewer vectors takes long to make.
     vgpu::Machine machine = vgpu::this_machine();
     bool small = std::count(ptx.begin(), ptx.end(), '\n') < 400;
-    jit::CpuTarget other = jit::cpu_of(small && below(random, 2) ? jit::VectorLevel::kSse2 : jit::VectorLevel::kAvx2);
-    if (all_machines && way == 1 && below(random, 4) == 0 && jit::runs_here(other))
+    jit::CpuTarget other = jit::cpu_of(below(random, 4) ? jit::VectorLevel::kAvx2 : jit::VectorLevel::kSse2);
+    if (all_machines && small && way == 1 && below(random, 3) == 0 && jit::runs_here(other)) {
       machine = {other, below(random, 2) == 0};
+    }
     device.settings.machine = machine;
     auto fault = device.run("all", {(n + block - 1) / block, 1, 1}, {block, 1, 1},
                             vgpu::Device::pack(device.copy(given.inputs), memories, results, n));
