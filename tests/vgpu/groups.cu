@@ -87,6 +87,20 @@ static __device__ u32 all_match(u32 mask, u32 v) {
   return r ^ static_cast<u32>(same) << 16;
 }
 
+// The instruction itself, with any clamp and any segments, and whether the source was in range.
+#define SHUFFLE(name, mode)                                                                            \
+  static __device__ u32 name(u32 v, u32 b, u32 mask) {                                                 \
+    u32 d, in;                                                                                         \
+    asm volatile("{.reg .pred p; shfl.sync." mode ".b32 %0|p, %2, %3, %4, %5; selp.u32 %1, 77, 0, p;}" \
+                 : "=r"(d), "=r"(in)                                                                   \
+                 : "r"(v), "r"(b), "r"(b >> 8 & 0x1f1f), "r"(mask));                                   \
+    return d ^ in;                                                                                     \
+  }
+SHUFFLE(any_up, "up")
+SHUFFLE(any_down, "down")
+SHUFFLE(any_xor, "bfly")
+SHUFFLE(any_index, "idx")
+
 // One warp a row: `mask` says which of its lanes take part. The others leave their result as it was.
 #define WARP(name, T, R, call)                                                                        \
   extern "C" __global__ void name(const T* values, const u32* other, const u32* masks, R* r, u32 n) { \
@@ -104,6 +118,10 @@ WARP(shuffle_down, u32, u32, __shfl_down_sync(mask, v, b % 32))
 WARP(shuffle_xor, u32, u32, __shfl_xor_sync(mask, v, b % 32))
 WARP(shuffle_down_5, u64, u64, __shfl_down_sync(mask, v, 5))
 WARP(shuffle_xor_3, f64, f64, __shfl_xor_sync(mask, v, 3, 4))
+WARP(shuffle_any_up, u32, u32, any_up(v, b, mask))
+WARP(shuffle_any_down, u32, u32, any_down(v, b, mask))
+WARP(shuffle_any_xor, u32, u32, any_xor(v, b, mask))
+WARP(shuffle_any_index, u32, u32, any_index(v, b, mask))
 WARP(ballot, u32, u32, __ballot_sync(mask, v & 1))
 WARP(any, u32, u32, static_cast<u32>(__any_sync(mask, v % 16 == 0)))
 WARP(all, u32, u32, static_cast<u32>(__all_sync(mask, v % 16 != 0)))

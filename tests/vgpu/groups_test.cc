@@ -231,6 +231,24 @@ void atomics(Groups& g) {
   }
 }
 
+// shfl as the manual's pseudo code has it; `other` holds b, and c from its bit 8.
+enum class Mode : uint8_t { kUp, kDown, kXor, kIndex };
+template <Mode kMode>
+std::optional<u32> shuffled(const Lanes<u32>& w, u32 lane) {
+  u32 b = w.other[lane] & 31, c = w.other[lane] >> 8 & 31, segment = w.other[lane] >> 16 & 31;
+  u32 most = (lane & segment) | (c & ~segment), source = 0;
+  switch (kMode) {
+    case Mode::kUp: source = lane - b; break;
+    case Mode::kDown: source = lane + b; break;
+    case Mode::kXor: source = lane ^ b; break;
+    case Mode::kIndex: source = (lane & segment) | (b & ~segment); break;
+  }
+  bool up = kMode == Mode::kUp;
+  bool in = up ? static_cast<s32>(source) >= static_cast<s32>(most) : source <= most;
+  auto r = from(w, lane, source, in);
+  return r ? std::optional(*r ^ (in ? 77 : 0)) : r;
+}
+
 void warps(Groups& g) {
   using W = Lanes<u32>;
   auto u = [&](const char* name, std::optional<u32> (*model)(const W&, u32)) { warp<u32, u32>(g, name, model); };
@@ -241,6 +259,10 @@ void warps(Groups& g) {
   u("shuffle_xor", [](const W& w, u32 l) { return from(w, l, l ^ w.other[l] % 32, true); });
   warp<u64, u64>(g, "shuffle_down_5", [](const Lanes<u64>& w, u32 l) { return from(w, l, l + 5, l + 5 < 32); });
   warp<f64, f64>(g, "shuffle_xor_3", [](const Lanes<f64>& w, u32 l) { return from(w, l, l ^ 3, true); });
+  u("shuffle_any_up", shuffled<Mode::kUp>);
+  u("shuffle_any_down", shuffled<Mode::kDown>);
+  u("shuffle_any_xor", shuffled<Mode::kXor>);
+  u("shuffle_any_index", shuffled<Mode::kIndex>);
   using R = std::optional<u32>;
   u("ballot", [](const W& w, u32) -> R { return where(w, [](u32 v) { return v & 1; }); });
   u("any", [](const W& w, u32) -> R { return where(w, [](u32 v) { return v % 16 == 0; }) != 0; });
