@@ -14,31 +14,6 @@ using Z = std::complex<double>;
 
 template <class T>
 struct Of {
-  template <class I>
-  static BlasStatus gemv(const BlasHandle* handle, BlasOperation operation, I m, I n, const T* alpha, const T* a, I lda,
-                         const T* x, I step_x, const T* beta, T* y, I step_y) {
-    return blas_call(handle, [&](const BlasHandle& h) {
-      Op op;
-      bool good = blas_op(operation, op) && m >= 0 && n >= 0 && fits(lda, m) && step_x && step_y && alpha && beta;
-      if (!good) return BlasStatus::kInvalidValue;
-      if (!m || !n) return BlasStatus::kSuccess;
-      BlasScalar<T> by(h, "alpha", alpha), keep(h, "beta", beta);
-      return blas_submit(h, blas_name<T>("gemv"), [=](LibraryAccess& access) {
-        T al, be;
-        int64_t rows = blas::is_transposed(op) ? n : m, columns = blas::is_transposed(op) ? m : n;
-        Piece to = vector_piece("y", y, rows, step_y);
-        if (!by.get(access, al) || !keep.get(access, be)) return;
-        bool product = al != T{};
-        if (product &&
-            !(access.reads(matrix_piece("A", a, m, n, lda)) && access.reads(vector_piece("x", x, columns, step_x)))) {
-          return;
-        }
-        if ((be != T{} && !access.reads(to)) || !access.writes(to)) return;
-        blas::multiply_vector<T>(op, rows, columns, al, {a, lda}, {x, columns, step_x}, be, {y, rows, step_y});
-      });
-    });
-  }
-
   // A += alpha x op(y)
   template <bool kConjugated>
   struct Outer {
@@ -155,10 +130,6 @@ struct Of {
 
 std::span<const Export> blas_level2_exports() {
   static const Export rows[] = {
-      QUERN_BLAS("Sgemv_v2", Of<float>::gemv),
-      QUERN_BLAS("Dgemv_v2", Of<double>::gemv),
-      QUERN_BLAS("Cgemv_v2", Of<C>::gemv),
-      QUERN_BLAS("Zgemv_v2", Of<Z>::gemv),
       QUERN_BLAS("Sger_v2", Of<float>::Outer<false>::ger),
       QUERN_BLAS("Dger_v2", Of<double>::Outer<false>::ger),
       QUERN_BLAS("Cgeru_v2", Of<C>::Outer<false>::ger),

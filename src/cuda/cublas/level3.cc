@@ -1,4 +1,4 @@
-// Products and systems with matrices of which one half counts (symm, syrk, trmm, trsm and their kind), and sums of
+// Products with matrices of which one half counts (symm, syrk, trmm and their kind), and sums of
 // matrices (geam, dgmm). Such a matrix is written out whole where a product needs it.
 #include "cuda/api/exports.h"
 #include "cuda/cublas/pieces.h"
@@ -165,50 +165,6 @@ struct Of {
     });
   }
 
-  // op(A) X = alpha B, or X op(A) = alpha B; X in place of B.
-  template <class I>
-  static BlasStatus trsm(const BlasHandle* handle, BlasSide side, BlasFill fill, BlasOperation operation,
-                         BlasDiagonal diagonal, I m, I n, const T* alpha, const T* a, I lda, T* b, I ldb) {
-    return blas_call(handle, [&](const BlasHandle& h) {
-      Triangle t;
-      Op op;
-      bool left = side == BlasSide::kLeft;
-      int64_t order = left ? m : n;
-      bool good = blas_triangle(fill, diagonal, t) && blas_op(operation, op) && (left || side == BlasSide::kRight) &&
-                  m >= 0 && n >= 0 && fits(lda, order) && fits(ldb, m) && alpha;
-      if (!good) return BlasStatus::kInvalidValue;
-      if (!m || !n) return BlasStatus::kSuccess;
-      BlasScalar<T> by(h, "alpha", alpha);
-      return blas_submit(h, blas_name<T>("trsm"), [=](LibraryAccess& access) {
-        T al;
-        Piece all = matrix_piece("B", b, m, n, ldb);
-        if (!by.get(access, al) || !touch_triangle(access, "A", t, a, order, lda, false)) return;
-        if ((al != T{} && !access.reads(all)) || !access.writes(all)) return;
-        // X op(A) = B is op(A)^T X^T = B^T: rows of B are solved for with the other operation.
-        auto turned = [](Op o) {
-          switch (o) {
-            case Op::kNone: return Op::kTransposed;
-            case Op::kTransposed: return Op::kNone;
-            case Op::kAdjoint: return Op::kConjugate;
-            case Op::kConjugate: break;
-          }
-          return Op::kAdjoint;
-        };
-        for (int64_t j = 0; j < n; ++j) {
-          for (int64_t i = 0; i < m; ++i) {
-            T& v = b[i + j * ldb];
-            v = al == T{} ? T{} : blas::times(al, v);
-          }
-        }
-        if (al == T{}) return;
-        for (int64_t line = 0; line < (left ? n : m); ++line) {
-          Vector<T> x(b + (left ? line * ldb : line), order, left ? 1 : ldb);
-          blas::solve<T>(t, left ? op : turned(op), order, {a, lda}, x);
-        }
-      });
-    });
-  }
-
   // C = alpha op(A) + beta op(B)
   template <class I>
   static BlasStatus geam(const BlasHandle* handle, BlasOperation ta, BlasOperation tb, I m, I n, const T* alpha,
@@ -281,7 +237,6 @@ std::span<const Export> blas_level3_exports() {
       ALL("syr2k_v2", Mirrored<false>::syr2k),
       COMPLEX("her2k_v2", Mirrored<true>::syr2k),
       ALL("trmm_v2", trmm),
-      ALL("trsm_v2", trsm),
       ALL("geam", geam),
       ALL("dgmm", dgmm),
   };

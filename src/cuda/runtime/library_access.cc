@@ -49,11 +49,15 @@ bool LibraryAccess::check(const Piece& p, bool write) {
   if (address(p) % static_cast<uint64_t>(p.element)) {
     return fail(p, address(p), vgpu::FaultKind::kMisaligned, write, shape(p));
   }
-  int64_t bytes = span(p), run_bytes = p.run * p.element;
+  int64_t bytes = span(p), run_bytes = 0;
+  bool fits = !__builtin_mul_overflow(p.run, p.element, &run_bytes);
   bool within = bytes >= 0 && memory.contains(address(p), bytes);
   for (int64_t i = 0; !within && i < p.count; ++i) {
     uint64_t a = run_at(p, i);
-    if (run_bytes / p.element == p.run && memory.contains(a, run_bytes)) continue;
+    if (fits && memory.contains(a, run_bytes)) {
+      if (write && is_read_only(memory.find(a)->holds)) return fail(p, a, vgpu::FaultKind::kReadOnly, write, shape(p));
+      continue;
+    }
     // The first element of the run that isn't there.
     auto found = memory.find(a);
     bool living = found && !found->released;
@@ -66,14 +70,11 @@ bool LibraryAccess::check(const Piece& p, bool write) {
     return fail(p, a, freed ? vgpu::FaultKind::kUseAfterFree : vgpu::FaultKind::kOutOfBounds, write, shape(p));
   }
   if (write) {
-    auto found = memory.find(address(p));
-    if (found && is_read_only(found->holds)) {
-      return fail(p, address(p), vgpu::FaultKind::kReadOnly, write, shape(p));
-    }
-    return true;
+    if (!within || !is_read_only(memory.find(address(p))->holds)) return true;
+    return fail(p, address(p), vgpu::FaultKind::kReadOnly, write, shape(p));
   }
   if (!process.config.checks.memory || !process.config.checks.init) return true;
-  if (bytes >= 0 && memory.first_unwritten(address(p), bytes) == address(p) + static_cast<uint64_t>(bytes)) return true;
+  if (within && memory.first_unwritten(address(p), bytes) == address(p) + static_cast<uint64_t>(bytes)) return true;
   for (int64_t i = 0; i < p.count; ++i) {
     uint64_t a = run_at(p, i), first = memory.first_unwritten(a, run_bytes);
     if (first == a + static_cast<uint64_t>(run_bytes)) continue;

@@ -232,6 +232,27 @@ TEST_F(BlasDeathTest, AMatrixThatNothingWrote) {
               ::testing::ExitedWithCode(1), "error: read of 4 bytes that nothing wrote");
 }
 
+// Gaps need no value, and may lead out of the allocation behind the last column.
+TEST_F(Blas, GapsAreNotTouched) {
+  OnDevice<float> a(size_t{10}), c(size_t{10});
+  for (int j = 0; j < 3; ++j) ok(copy(a + 4 * j, std::vector<float>(2, 3).data(), 2, CopyKind::kHostToDevice));
+  const float one = 1, zero = 0;
+  blas_ok("cublasSgemm_v2", handle_, kN, kT, 2, 2, 3, &one, a.constant(), 4, a.constant(), 4, &zero,
+          static_cast<float*>(c), 4);
+  float found[2];
+  ok(copy(found, static_cast<const float*>(c) + 4, 2, CopyKind::kDeviceToHost));
+  EXPECT_EQ(found[1], 27);
+}
+
+TEST_F(BlasDeathTest, SizesBeyondAllMemory) {
+  OnDevice<double> x(std::vector<double>(4, 1));
+  double result = 0;
+  for (int64_t step : {int64_t{1}, int64_t{1} << 40}) {
+    EXPECT_EXIT(blas_result("cublasDnrm2_v2_64", handle_, int64_t{1} << 62, x.constant(), step, &result),
+                ::testing::ExitedWithCode(1), "error: out-of-bounds read of 8 bytes\n   = kernel: cublasDnrm2");
+  }
+}
+
 TEST_F(BlasDeathTest, AVectorOfTheHost) {
   std::vector<float> x(8, 1);
   const float* at = x.data();

@@ -126,15 +126,26 @@ TEST_F(Blas, Gemv) {
   check_gemv<Z>(handle_, "cublasZgemv_v2");
 }
 
-TEST_F(Blas, Ger) {
-  auto x = whole_numbers<C>(3, 1), y = whole_numbers<C>(2, 2), a = whole_numbers<C>(8, 3);
-  OnDevice<C> dx(x), dy(y), da(a);
-  const C alpha = 2;
-  blas_ok("cublasCgerc_v2", handle_, 3, 2, &alpha, dx.constant(), 1, dy.constant(), 1, static_cast<C*>(da), 4);
-  for (size_t j = 0; j < 2; ++j) {
-    for (size_t i = 0; i < 3; ++i) a[i + 4 * j] += alpha * x[i] * std::conj(y[j]);
+TEST_F(Blas, BatchesOfVectors) {
+  constexpr int m = 3, n = 2, count = 4;
+  auto a = whole_numbers<double>(m * n * count, 1), x = whole_numbers<double>(n * count, 2);
+  OnDevice<double> da(a), dx(x), dy(size_t{m * count}), dz(size_t{m * count});
+  const double one = 1, zero = 0;
+  blas_ok("cublasDgemvStridedBatched", handle_, kN, m, n, &one, da.constant(), m, 6LL, dx.constant(), 1, 2LL, &zero,
+          static_cast<double*>(dy), 1, 3LL, count);
+  std::vector<const double*> as, xs;
+  std::vector<double*> zs;
+  for (int i = 0; i < count; ++i) as.push_back(da + i * 6), xs.push_back(dx + i * 2), zs.push_back(dz + i * 3);
+  OnDevice<const double*> pa(as), px(xs);
+  OnDevice<double*> pz(zs);
+  blas_ok("cublasDgemvBatched", handle_, kN, m, n, &one, static_cast<const double* const*>(pa), m,
+          static_cast<const double* const*>(px), 1, &zero, static_cast<double* const*>(pz), 1, count);
+  std::vector<double> expected;
+  for (size_t b = 0; b < count; ++b) {
+    for (size_t i = 0; i < m; ++i) expected.push_back(a[b * 6 + i] * x[b * 2] + a[b * 6 + 3 + i] * x[b * 2 + 1]);
   }
-  EXPECT_EQ(da.values(), a);
+  EXPECT_EQ(dy.values(), expected);
+  EXPECT_EQ(dz.values(), expected);
 }
 
 // A triangle that is well conditioned, and of which the other half was never written.
@@ -172,6 +183,30 @@ struct Half {
     return op == kC ? conjugated(v) : v;
   }
 };
+
+TEST_F(Blas, BatchesOfTriangles) {
+  // 2 x = b, by a lower triangle of which the upper half was never written.
+  Half<float> a(2, BlasFill::kLower, BlasDiagonal::kNonUnit);
+  float below = a.values[1];
+  OnDevice<float> b(std::vector<float>{2, 4, 6, 8});
+  OnDevice<const float*> pa(std::vector<const float*>{a.memory, a.memory});
+  OnDevice<float*> pb(std::vector<float*>{b, b + 2});
+  const float one = 1;
+  blas_ok("cublasStrsmBatched", handle_, BlasSide::kLeft, BlasFill::kLower, kN, BlasDiagonal::kNonUnit, 2, 1, &one,
+          static_cast<const float* const*>(pa), a.ld, static_cast<float* const*>(pb), 2, 2);
+  EXPECT_EQ(b.values(), (std::vector<float>{1, (4 - below) / 2, 3, (8 - 3 * below) / 2}));
+}
+
+TEST_F(Blas, Ger) {
+  auto x = whole_numbers<C>(3, 1), y = whole_numbers<C>(2, 2), a = whole_numbers<C>(8, 3);
+  OnDevice<C> dx(x), dy(y), da(a);
+  const C alpha = 2;
+  blas_ok("cublasCgerc_v2", handle_, 3, 2, &alpha, dx.constant(), 1, dy.constant(), 1, static_cast<C*>(da), 4);
+  for (size_t j = 0; j < 2; ++j) {
+    for (size_t i = 0; i < 3; ++i) a[i + 4 * j] += alpha * x[i] * std::conj(y[j]);
+  }
+  EXPECT_EQ(da.values(), a);
+}
 
 template <class T>
 void check_triangles(BlasHandle* h, char letter) {
