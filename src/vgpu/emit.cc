@@ -508,7 +508,7 @@ std::string Emit::spill(const Value& v) {
   if (!v.vector) return {};
   int bytes = std::max(bits_of(v.type) / 8, 1);
   Value stored = v.type == "i1" ? ir.cast("zext", v, "i8") : v;
-  std::string slot = ir.slot(fmt::format("[32 x {}]", stored.type), 64);
+  std::string slot = ir.array_slot(fmt::format("[32 x {}]", stored.type), 64);
   ir.store(stored, slot, std::min(bytes * 32, 64));
   return slot;
 }

@@ -104,6 +104,7 @@ void Emit::around(int32_t from, int32_t to, const std::vector<int32_t>& all) {
 // Lanes that are named in a barrier or an exchange but are elsewhere get the chance to come: the warp runs them first,
 // unless they are waiting in such a place themselves.
 void Emit::park(int32_t b) {
+  ir.begin_instruction();
   std::vector<int32_t> others;
   for (int32_t c : flow_.blocks[static_cast<size_t>(b)].waiting) {
     if (c < flow_.exit() && c != b) others.push_back(c);
@@ -163,6 +164,7 @@ void Emit::park(int32_t b) {
 }
 
 void Emit::control(int32_t b) {
+  ir.begin_instruction();
   const Block& block = flow_.blocks[static_cast<size_t>(b)];
   const Instruction& last = function.instructions[static_cast<size_t>(block.end) - 1];
   guard_ = {};
@@ -242,6 +244,7 @@ void Emit::control(int32_t b) {
 }
 
 void Emit::instruction(int32_t index) {
+  ir.begin_instruction();
   in = &function.instructions[static_cast<size_t>(index)];
   index_ = index;
   guard_ = {};

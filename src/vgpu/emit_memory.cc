@@ -152,7 +152,7 @@ std::vector<Value> Emit::bent_elements(const Address& a, int bits, int count, co
   int64_t size = bits / 8;
   std::vector<std::string> slots;
   for (int i = 0; i < count; ++i) {
-    slots.push_back(ir.slot(fmt::format("[32 x {}]", type), 32));
+    slots.push_back(ir.array_slot(fmt::format("[32 x {}]", type), 32));
     ir.store(Ir::zero(type, true), slots.back(), 8);
   }
   each_lane(m, [&](const Value& lane) {

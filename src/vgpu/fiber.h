@@ -25,7 +25,7 @@ class Fiber {
   // From within: to another fiber that rests, which goes back to the same place when it leaves.
   void pass_to(Fiber& other);
 
-  static constexpr size_t kStack = size_t{1} << 20;
+  static constexpr size_t kStack = size_t{1} << 22;
 
  private:
   static void first(Fiber* self);

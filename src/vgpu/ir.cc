@@ -42,6 +42,14 @@ std::string Ir::slot(const std::string& type, int64_t align) {
   return name;
 }
 
+std::string Ir::array_slot(const std::string& type, int64_t align) {
+  std::string key = fmt::format("{} {}", type, align);
+  std::vector<std::string>& all = arrays_[key];
+  size_t& used = arrays_used_[key];
+  if (used == all.size()) all.push_back(slot(type, align));
+  return all[used++];
+}
+
 void Ir::declare(const std::string& declaration) {
   if (declarations_.find(declaration + "\n") == std::string::npos) declarations_ += declaration + "\n";
 }

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -53,6 +54,9 @@ class Ir {
   void branch_likely(const Value& condition, const std::string& yes, const std::string& no);
   // A slot in the frame, in the entry block. Returns its name.
   std::string slot(const std::string& type, int64_t align = 0);
+  // Arrays in the frame serve one instruction after the other: none is in use when a new one begins.
+  std::string array_slot(const std::string& type, int64_t align);
+  void begin_instruction() { arrays_used_.clear(); }
   void declare(const std::string& declaration);  // once each
 
   // --- values ---
@@ -98,6 +102,8 @@ class Ir {
 
  private:
   std::string slots_, body_, declarations_;
+  std::map<std::string, std::vector<std::string>> arrays_;  // by type and alignment
+  std::map<std::string, size_t> arrays_used_;
   int next_ = 0;
   int labels_ = 0;
 };
