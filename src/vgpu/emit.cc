@@ -110,7 +110,7 @@ std::optional<int64_t> Emit::constant(const Operand& o) const {
 
 void Emit::slots() {
   place_matrices();
-  if (uses_matrices_) ir.line("%matrix = alloca [{} x i8], align 256", matrix_bytes_);
+  if (matrix_bytes_) ir.line("%matrix = alloca [{} x i8], align 256", matrix_bytes_);
   Bits crosses(function.registers.size() / 64 + 1);
   for (const Bits& live : flow_.live_in) {
     for (size_t w = 0; w < live.size(); ++w) crosses[w] |= live[w];

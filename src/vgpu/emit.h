@@ -330,10 +330,9 @@ class Emit {
   std::string texture_frame_;  // one is enough for all instructions
   std::vector<CheckRecord> records_;
   std::map<int32_t, int64_t> matrix_place_;  // registers that products of matrices use, by their place in %matrix
-  int64_t matrix_bytes_ = 0;
-  bool uses_matrices_ = false;
-  std::set<int32_t> multiplied_;      // instructions that an earlier one's call does
-  bool ahead_ = false;                // what is read need not have been written
+  int64_t matrix_bytes_ = 0;                 // of %matrix; 0: there is none
+  std::set<int32_t> multiplied_;             // instructions that an earlier one's call does
+  bool ahead_ = false;                       // what is read need not have been written
   std::vector<int32_t> only_writer_;  // of each register: the one instruction that writes it; -1: none or several
   std::vector<bool> grouped_;         // instructions whose access an earlier one's check has covered
   Diagnostics problems_;

@@ -109,11 +109,29 @@ std::optional<MatrixShape> matrix_shape(const ptx::Instruction& in) {
   return known(t) ? std::optional(t) : std::nullopt;
 }
 
-// wmma's larger products of pairs as two of the shape that is fastest: of the same A, or of the same B.
+// Whether some of D lies where others of the operands' registers do: D's own place in C apart.
+bool overlaps(const MatrixCall& call) {
+  const MatrixShape& t = call.shape;
+  for (int r = 0; r < registers_of(t.m * t.n, t.d); ++r) {
+    for (int i = 0; i < registers_of(t.m * t.k, t.a); ++i) {
+      if (call.d[r] == call.a[i]) return true;
+    }
+    for (int i = 0; i < registers_of(t.k * t.n, t.b); ++i) {
+      if (call.d[r] == call.b[i]) return true;
+    }
+    for (int i = 0; i < registers_of(t.m * t.n, t.c); ++i) {
+      if (call.d[r] == call.c[i] && i != r) return true;
+    }
+  }
+  return false;
+}
+
+// wmma's larger products of pairs as two of the shape that is fastest: of the same A, or of the same B. The first one's
+// results must not be what the second one reads.
 std::vector<MatrixCall> pieces(const MatrixCall& call) {
   const MatrixShape& t = call.shape;
   bool wide = t.m == 16 && t.n == 16, tall = t.m == 32 && t.n == 8;
-  if (multiplier_of(t) != Multiplier::kPairs || t.k != 16 || (!wide && !tall)) return {call};
+  if (multiplier_of(t) != Multiplier::kPairs || t.k != 16 || (!wide && !tall) || overlaps(call)) return {call};
   std::vector<MatrixCall> out(2, call);
   for (int half = 0; half < 2; ++half) {
     MatrixCall& piece = out[static_cast<size_t>(half)];
@@ -250,6 +268,7 @@ void Emit::multiply_matrices() {
 // Vectors that products read and write lie in memory of one piece, where the functions that multiply find them: they
 // would be there most of the time in any case.
 void Emit::place_matrices() {
+  bool any = false;
   for (const ptx::Instruction& i : function.instructions) {
     if (i.op != Op::k_mma && i.op != Op::k_wmma_mma) continue;
     for (const Operand& o : i.operands) {
@@ -263,9 +282,9 @@ void Emit::place_matrices() {
         matrix_bytes_ = matrix_place_[part.reg] + size;
       }
     }
-    uses_matrices_ = true;
+    any = true;
   }
-  if (uses_matrices_) matrix_bytes_ = (matrix_bytes_ + 255) / 256 * 256 + kSpareBytes;
+  if (any) matrix_bytes_ = (matrix_bytes_ + 255) / 256 * 256 + kSpareBytes;
 }
 
 // wmma.load and wmma.store: each register of the fragment from where its elements lie in memory. Fragments that the

@@ -94,25 +94,6 @@ struct Avx2 {
     static Vector repeat(const int32_t* p) {
       return _mm256_broadcastsi128_si256(_mm_load_si128(reinterpret_cast<const __m128i*>(p)));
     }
-    // Four bytes as numbers.
-    template <bool kSigned>
-    static __m128i expand(uint32_t bytes) {
-      __m128i v = _mm_cvtsi32_si128(static_cast<int>(bytes));
-      return kSigned ? _mm_cvtepi8_epi32(v) : _mm_cvtepu8_epi32(v);
-    }
-    static void store_four(int32_t* p, __m128i v) { _mm_store_si128(reinterpret_cast<__m128i*>(p), v); }
-    // Four words of four bytes each, `apart` words from each other, by bytes.
-    template <bool kSigned>
-    static void turn(const uint32_t* from, int apart, int32_t* to, int row) {
-      __m128i a = expand<kSigned>(from[0]), b = expand<kSigned>(from[apart]);
-      __m128i c = expand<kSigned>(from[2 * apart]), d = expand<kSigned>(from[3 * apart]);
-      __m128i ab = _mm_unpacklo_epi32(a, b), cd = _mm_unpacklo_epi32(c, d);
-      store_four(to, _mm_unpacklo_epi64(ab, cd));
-      store_four(to + row, _mm_unpackhi_epi64(ab, cd));
-      ab = _mm_unpackhi_epi32(a, b), cd = _mm_unpackhi_epi32(c, d);
-      store_four(to + 2 * row, _mm_unpacklo_epi64(ab, cd));
-      store_four(to + 3 * row, _mm_unpackhi_epi64(ab, cd));
-    }
     template <int kStep>
     static Vector spread(Vector v) {
       return _mm256_shuffle_epi32(v, kStep * 0x55);
@@ -130,12 +111,10 @@ void Avx2::usual(const MatrixCall* calls, uint8_t* base, int32_t count) {
   for (const MatrixCall* call = calls; call < calls + count; ++call) {
     const MatrixCall& t = *call;
     for (int i = 0; i < 2; ++i) columns<kBrain>(reg(t.b[i]), s.b[0] + i * 8);
-    for (int half = 0; half < 2; ++half) {
-      Vector sum[1][2][4];
-      for (int i = 0; i < 8; ++i) sum[0][i / 4][i % 4] = load(real(t.c[half * 2 + i / 4]) + i % 4 * 8);
-      add_products<Avx2, 1>(s, half, 0, 16, sum);
-      for (int i = 0; i < 8; ++i) store(real(t.d[half * 2 + i / 4]) + i % 4 * 8, sum[0][i / 4][i % 4]);
-    }
+    Vector sum[2][1][2][4];  // all of C before any of D, which may lie where C does
+    for (int i = 0; i < 16; ++i) sum[i / 8][0][i / 4 % 2][i % 4] = load(real(t.c[i / 4]) + i % 4 * 8);
+    for (int half = 0; half < 2; ++half) add_products<Avx2, 1>(s, half, 0, 16, sum[half]);
+    for (int i = 0; i < 16; ++i) store(real(t.d[i / 4]) + i % 4 * 8, sum[i / 8][0][i / 4 % 2][i % 4]);
   }
 }
 

@@ -1,6 +1,7 @@
 // The table of a level, from what its vectors can do; included by a file for each level, after which V is known.
 #pragma once
 
+#include "vgpu/matrix/bytes.h"
 #include "vgpu/matrix/steps.h"
 
 namespace quern::vgpu {
@@ -51,19 +52,17 @@ void unpack(const MatrixRegisters& t, Steps<float>& s) {
 }
 
 // A register of bytes is four steps in each lane.
-template <class V, bool kSigned>
+template <bool kSigned>
 void unpack_bytes_a(const MatrixRegisters& t, Steps<int32_t>& s) {
   for (int block = 0; block < t.m / 8; ++block) {
     for (int wide = 0; wide < t.k / 16; ++wide) {
       const uint32_t* from = t.ra + (block + t.m / 8 * wide) * 32;
-      for (int l = 0; l < 32; ++l)
-        V::Integers::store_four(s.a[block][wide * 4 + l % 4] + l / 4 * 4,
-                                V::Integers::template expand<kSigned>(from[l]));
+      for (int l = 0; l < 32; ++l) store_four(s.a[block][wide * 4 + l % 4] + l / 4 * 4, expand<kSigned>(from[l]));
     }
   }
 }
 
-template <class V, bool kSigned>
+template <bool kSigned>
 void unpack_bytes_b(const MatrixRegisters& t, Steps<int32_t>& s) {
   for (int block = 0; block < t.n / 8; ++block) {
     for (int wide = 0; wide < t.k / 16; ++wide) {
@@ -72,26 +71,25 @@ void unpack_bytes_b(const MatrixRegisters& t, Steps<int32_t>& s) {
         for (int odd = 0; odd < 2; ++odd) {
           const uint32_t* at = from + four + odd * 4;  // columns odd, odd + 2 and so on
           int32_t* to = s.b[block][wide * 16 + four * 4] + odd * 4;
-          V::Integers::template turn<kSigned>(at, 8, to, 8);
+          turn<kSigned>(at, 8, to, 8);
         }
       }
     }
   }
 }
 
-template <class V>
 void unpack(const MatrixRegisters& t, Steps<int32_t>& s) {
   auto s4 = [](uint32_t code) { return static_cast<int32_t>(code << 28) >> 28; };
   auto plain = [](uint32_t code) { return static_cast<int32_t>(code); };
   switch (t.a) {
-    case Element::kS8: unpack_bytes_a<V, true>(t, s); break;
-    case Element::kU8: unpack_bytes_a<V, false>(t, s); break;
+    case Element::kS8: unpack_bytes_a<true>(t, s); break;
+    case Element::kU8: unpack_bytes_a<false>(t, s); break;
     case Element::kS4: unpack_a<4>(t, s, s4); break;
     default: unpack_a<4>(t, s, plain);
   }
   switch (t.b) {
-    case Element::kS8: unpack_bytes_b<V, true>(t, s); break;
-    case Element::kU8: unpack_bytes_b<V, false>(t, s); break;
+    case Element::kS8: unpack_bytes_b<true>(t, s); break;
+    case Element::kU8: unpack_bytes_b<false>(t, s); break;
     case Element::kS4: unpack_b<4>(t, s, s4); break;
     default: unpack_b<4>(t, s, plain);
   }
@@ -140,7 +138,7 @@ void reals(MatrixRegisters& t) {
 template <class V>
 void numbers(MatrixRegisters& t) {
   Steps<int32_t> s;
-  unpack<V>(t, s);
+  unpack(t, s);
   auto* c = reinterpret_cast<int32_t*>(t.rc);
   if (!t.saturate) return multiply_steps<typename V::Integers>(s, t.m, t.n, t.k, c);
   // The products' sum fits; only adding C can leave the range.

@@ -65,35 +65,26 @@ template <class V, int Blocks, class Number>
   }
 }
 
-// All of C where it is of 32 bits; `C`: what it is in registers.
-template <class V, int Blocks, class Number, class Out>
-[[gnu::always_inline]] inline void all_rows(const Steps<Number>& s, int m, int n, int k, Number* c, Out finish) {
+// All of C where it is of 32 bits; `c`: its registers.
+template <class V, int Blocks, class Number>
+[[gnu::always_inline]] inline void multiply_steps(const Steps<Number>& s, int m, int n, int k, Number* c) {
   constexpr int kParts = 32 / V::kLanes;
   for (int columns = 0; columns < n / 8; ++columns) {
     for (int first = 0; first < m / 8; first += Blocks) {
       typename V::Vector sum[Blocks][2][kParts];
       Number* at = c + (columns * (m / 8) + first) * 64;
-      for (int r = 0; r < Blocks; ++r) {
-        for (int p = 0; p < 2; ++p) {
-          for (int h = 0; h < kParts; ++h) sum[r][p][h] = V::load(at + r * 64 + p * 32 + h * V::kLanes);
+      auto each = [&](auto what) {
+        for (int r = 0; r < Blocks; ++r) {
+          for (int p = 0; p < 2; ++p) {
+            for (int h = 0; h < kParts; ++h) what(sum[r][p][h], at + r * 64 + p * 32 + h * V::kLanes);
+          }
         }
-      }
-      finish(at, sum, [&](auto& start) { add_products<V, Blocks>(s, first, columns, k, start); });
+      };
+      each([](typename V::Vector& v, Number* p) { v = V::load(p); });
+      add_products<V, Blocks>(s, first, columns, k, sum);
+      each([](typename V::Vector& v, Number* p) { V::store(p, v); });
     }
   }
-}
-
-template <class V, int Blocks, class Number>
-[[gnu::always_inline]] inline void multiply_steps(const Steps<Number>& s, int m, int n, int k, Number* c) {
-  constexpr int kParts = 32 / V::kLanes;
-  all_rows<V, Blocks>(s, m, n, k, c, [](Number* at, auto& sum, auto go) {
-    go(sum);
-    for (int r = 0; r < Blocks; ++r) {
-      for (int p = 0; p < 2; ++p) {
-        for (int h = 0; h < kParts; ++h) V::store(at + r * 64 + p * 32 + h * V::kLanes, sum[r][p][h]);
-      }
-    }
-  });
 }
 
 // Fragments with elements of `Bits` bits.

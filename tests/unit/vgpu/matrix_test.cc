@@ -119,6 +119,36 @@ TEST(Matrix, EveryWayGivesTheSameBits) {
   }
 }
 
+// D may lie where C does, in another order.
+TEST(Matrix, ResultsMayLieInCTurnedRound) {
+  std::mt19937 random(2);
+  auto turned = [&](const MatrixRegisters& of, jit::VectorLevel level, Multiplier multiplier) {
+    MatrixRegisters t = of;
+    MatrixCall call{};
+    call.shape = t;
+    auto first = [&](const uint32_t* registers) {
+      return static_cast<int32_t>(reinterpret_cast<const uint8_t*>(registers) - reinterpret_cast<const uint8_t*>(&t));
+    };
+    for (int r = 0; r < 4; ++r) {
+      call.a[r] = first(t.ra) + r * 128, call.b[r] = first(t.rb) + r * 128;
+      call.c[r] = first(t.rc) + r * 128, call.d[r] = first(t.rc) + (3 - r) * 128;
+    }
+    multipliers(level)[static_cast<int>(multiplier)](&call, reinterpret_cast<uint8_t*>(&t), 1);
+    return std::vector<uint32_t>(t.rc, t.rc + 128);
+  };
+  MatrixRegisters t{};
+  t.m = 16, t.n = 8, t.k = 16;
+  t.a = t.b = Element::kF16;
+  t.c = t.d = Element::kF32;
+  for (auto* registers : {t.ra, t.rb, t.rc}) {
+    for (int i = 0; i < 512; ++i) registers[i] = static_cast<uint32_t>(random()) & 0xbbffbbff;
+  }
+  for (jit::VectorLevel level : {jit::VectorLevel::kAvx2, jit::VectorLevel::kAvx512}) {
+    if (!jit::runs_here(jit::cpu_of(level))) continue;
+    EXPECT_EQ(turned(t, level, Multiplier::kPairs), turned(t, jit::VectorLevel::kSse2, Multiplier::kAny));
+  }
+}
+
 // Of numbers that every order adds to the same: what a product is at all.
 TEST(Matrix, IdentityTimesMatrix) {
   MatrixRegisters t{};
