@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 
+#include "tile/extent.h"
 #include "tile/rebuild.h"
 #include "tile/reductions.h"
 #include "tile/scalar_axes.h"
@@ -84,7 +85,15 @@ int phase(const Facts& f, AxisSet strip, const std::set<int32_t>& late) {
 
 class Nester {
  public:
-  Nester(Kernel& kernel, bool apart) : kernel_(kernel), apart_(apart) {}
+  Nester(const Program& program, Kernel& kernel, bool apart) : kernel_(kernel), apart_(apart) {
+    for (size_t a = 0; a < kernel.axes.size(); ++a) {
+      const Axis& axis = kernel.axes[a];
+      auto lo = axis.lo ? constant(program, axis.lo) : std::optional<int64_t>(0);
+      auto hi = constant(program, axis.hi);
+      if (lo && hi && *lo < *hi) filled_ |= AxisSet::of(static_cast<AxisId>(a));
+    }
+    enter(kernel.grid);
+  }
 
   void run() {
     make_scalar(kernel_, {});
@@ -93,6 +102,15 @@ class Nester {
   }
 
  private:
+  // Inside of walks their steps have indices.
+  void enter(const std::vector<Walk>& walks) {
+    for (const Walk& w : walks) {
+      AxisSet axis = AxisSet::of(w.axis);
+      if (w.size > 0) filled_ |= axis;
+      if (w.size == 0 && (w.lo || w.hi)) filled_ = filled_ - axis;
+    }
+  }
+
   // Names that stand outside nests, and operands of dots, do not float; nor do loads of what is also stored.
   void pin(const Block& block) {
     for (const Statement& s : block) {
@@ -166,7 +184,10 @@ class Nester {
       if (const auto* loop = std::get_if<Loop>(&s.is)) {
         close();
         Loop l = *loop;
+        AxisSet outside = filled_;
+        enter(loop->walks);
         l.body = nested(loop->body);
+        filled_ = outside;
         out.push_back({std::move(l)});
       } else if (const auto* branch = std::get_if<If>(&s.is)) {
         close();
@@ -257,7 +278,7 @@ class Nester {
   }
 
   // May the statement join? Changes the roles of the nest's axes if it has to.
-  static bool joins(Open& open, const Facts& f, const Statement& s) {
+  bool joins(Open& open, const Facts& f, const Statement& s) const {
     bool needs_late = meets(f.uses, open.late);
     AxisSet block = open.block, strip = open.strip;
     if (!f.over.empty()) {
@@ -277,7 +298,10 @@ class Nester {
     } else if ((block | strip).contains(f.axes)) {
       if (!(f.axes & strip).empty()) {
         if (needs_late) return false;
-        if (f.store && f.axes != (block | strip)) return false;
+        AxisSet lacks = (block | strip) - f.axes;
+        if (f.store && !lacks.empty()) return false;
+        // It is computed for each index of an axis that it lacks, so there must be one.
+        if (!filled_.contains(lacks)) return false;
       } else if (f.axes != block) {
         if (!strip.empty()) return false;
         strip = block - f.axes;
@@ -382,6 +406,7 @@ class Nester {
 
   Kernel& kernel_;
   bool apart_;
+  AxisSet filled_;  // axes that surely have indices where the statement stands
   std::set<int32_t> pinned_, carried_, used_floats_, stored_;
   std::map<int32_t, Let> floating_;
 };
@@ -390,14 +415,14 @@ class Nester {
 
 Result<Program> nest(const Program& tiled, const Machine&) {
   Program out = tiled;
-  for (Kernel& kernel : out.kernels) Nester(kernel, false).run();
+  for (Kernel& kernel : out.kernels) Nester(tiled, kernel, false).run();
   out.stage = Stage::kPlaced;
   return out;
 }
 
 Result<Program> nest_apart(const Program& tiled) {
   Program out = tiled;
-  for (Kernel& kernel : out.kernels) Nester(kernel, true).run();
+  for (Kernel& kernel : out.kernels) Nester(tiled, kernel, true).run();
   out.stage = Stage::kPlaced;
   return out;
 }

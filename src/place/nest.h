@@ -9,6 +9,7 @@
 //   a reduction     R = S and X = B; or no strips yet and R is new or part of B, which makes them strips
 //   a map           X inside B + S and it needs no result of a reduction there; or X = B
 //                   no strips yet: block axes that X lacks, or axes of X that are new, become strips
+//                   where it lacks axes of its phase, these must have indices: it runs once for each
 //   a store         as a map, but it has all axes of its phase: it must not run twice
 // and no nest has two dots: one takes all registers there are (gate and up of an MLP in one nest took three times as
 // long as in two).

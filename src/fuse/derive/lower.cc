@@ -337,17 +337,23 @@ class Combine {
     }
     return tile_ ? both(acc.op, out, element_sum(acc)) : out;
   }
-  // Moments about the new centre from those about the old one.
+  // Moments about the new centre from those about the old one. What is carried is multiplied with the shift time after
+  // time, never with a power of it: of nothing it stays 0 even where the power would be infinite.
   ExprPtr transported(const Accumulator& acc) {
     ExprPtr total = nullptr;
-    std::function<void(size_t, std::vector<Difference>, ExprPtr)> expand =
-        [&](size_t at, const std::vector<Difference>& kept, const ExprPtr& factor) {
+    std::vector<std::pair<int, int>> moves;  // centre, power of its shift
+    std::function<void(size_t, std::vector<Difference>, double)> expand =
+        [&](size_t at, const std::vector<Difference>& kept, double factor) {
           if (at == acc.differences.size()) {
             ExprPtr lower = old_with(acc, kept);
             if (!lower) return;
-            ExprPtr term = factor ? a_.mul(factor, a_.cast(acc.type, lower)) : a_.cast(acc.type, lower);
+            ExprPtr term = a_.cast(acc.type, lower);
+            for (auto [centre, power] : moves) {
+              for (int j = 0; j < power; ++j) term = a_.mul(shift(centre), term);
+            }
+            if (factor != 1) term = a_.mul(number(factor, acc.type), term);
             // An infinite weight stays where it is.
-            if (factor && (!acc.weights.empty() || !acc.divisors.empty())) term = finite(term);
+            if (!moves.empty() && (!acc.weights.empty() || !acc.divisors.empty())) term = finite(term);
             total = total ? a_.add(total, term) : term;
             return;
           }
@@ -355,15 +361,12 @@ class Combine {
           for (int j = x.power; j >= 0; --j) {
             std::vector<Difference> next = kept;
             if (j > 0) next.push_back({x.centre, j});
-            ExprPtr f = factor;
-            if (j < x.power) {
-              ExprPtr power = a_.mul(number(choose(x.power, j), acc.type), a_.power(shift(x.centre), x.power - j));
-              f = f ? a_.mul(f, power) : power;
-            }
-            expand(at + 1, next, f);
+            if (j < x.power) moves.emplace_back(x.centre, x.power - j);
+            expand(at + 1, next, factor * choose(x.power, j));
+            if (j < x.power) moves.pop_back();
           }
         };
-    expand(0, {}, nullptr);
+    expand(0, {}, 1);
     return total;
   }
   ExprPtr old_with(const Accumulator& acc, const std::vector<Difference>& wanted) {

@@ -434,5 +434,39 @@ TEST(Agreement, ThePlainScheduleDoesRangesThatDataEnd) {
   }
 }
 
+// What is carried of no elements is nothing, however far the centre of the first ones is from 0.
+TEST(Agreement, TheFirstElementsMayBeFarFromZero) {
+  Case c = make_case(
+      "kernel k(v: f32[N, E], d: f32[N], start: i32[1 + M], id: i32[N]) -> y: f32[M, E] {\n"
+      "  t[m < M, start[m] <= n < start[m + 1]] = (d[n] - abs(m - n) * 0.25) if n <= m else -inf\n"
+      "  p[m < M, start[m] <= n < start[m + 1]] = layernorm[start[m] <= n < start[m + 1]](t[m, n], 1e-3)\n"
+      "  y[m < M, e] = sum[start[m] <= n < start[m + 1]] p[m, n] * v[id[n], e]\n}\n",
+      {{"M", 4}, {"N", 1}, {"E", 3}});
+  set(c, "d", [](int64_t) { return 1.5e30; });
+  set(c, "v", [](int64_t i) { return i + 1.0; });
+  set(c, "id", [](int64_t) { return 0; });
+  set(c, "start", [](int64_t i) { return i < 3 ? 0 : 1; });
+  EXPECT_LT(bound_of(c, 6), 1e-40);
+  EXPECT_EQ(wrong(c), "");
+}
+
+// What a nest computes beside something over a range must not vanish with the range.
+TEST(Agreement, AnEmptyRangeTakesNothingElseWithIt) {
+  Case c = make_case(
+      "kernel k(q: f64[M, K], x: f32[N, K], v: f64[N, E], start: i32[1 + M]) -> (a: f32[M, E], b: f32[M, E]) {\n"
+      "  t[m < M, start[m] <= n < start[m + 1]] = sigmoid(sum[k < K] q[m, k] * x[n, k])\n"
+      "  j[m < M] = argmax[start[m] <= n < start[m + 1]] (t[m, n])\n"
+      "  a[m < M, e] = v[j[m], e] if j[m] >= 0 else 0\n"
+      "  u[m < M, n < N] = bf16(tanh(sum[k < K] tanh(q[m, k]) * (x[n, k - 1] if k > 0 else 0)))\n"
+      "  b[m < M, e] = sum[n < N] u[m, n] * v[n, e]\n}\n",
+      {{"M", 4}, {"N", 14}, {"K", 19}, {"E", 3}});
+  set(c, "q", [](int64_t i) { return 0.25 * static_cast<double>(i % 7) - 0.5; });
+  set(c, "x", [](int64_t i) { return 0.125 * static_cast<double>(i % 5) + 0.25; });
+  set(c, "v", [](int64_t i) { return i + 1.0; });
+  set(c, "start", [](int64_t i) { return std::max<int64_t>(0, i - 2); });
+  EXPECT_EQ(wrong(c), "");
+  EXPECT_EQ(wrong(c, "k: m 1 grid, e 1 grid; parts 2"), "");
+}
+
 }  // namespace
 }  // namespace quern::compile
