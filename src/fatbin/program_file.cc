@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "fatbin/device_runtime.h"
 #include "fatbin/elf.h"
 
 namespace quern::fatbin {
@@ -59,7 +60,7 @@ Result<void> map(const std::string& path, Mapped& out) {
   return {};
 }
 
-// Entries of all containers in a section, one after another with zeros between them.
+// Entries of all containers in a section, one after another with zeros between them, but for those of NVIDIA's own.
 Result<std::vector<Entry>> read_section(std::span<const std::byte> rest, const std::string& path) {
   std::vector<Entry> out;
   constexpr size_t kAlign = 8;
@@ -72,7 +73,7 @@ Result<std::vector<Entry>> read_section(std::span<const std::byte> rest, const s
     if (!size) return fail(std::move(size.error()));
     auto entries = read_container(rest, path);
     if (!entries) return fail(std::move(entries.error()));
-    out.insert(out.end(), entries->begin(), entries->end());
+    if (!is_device_runtime(*entries)) out.insert(out.end(), entries->begin(), entries->end());
     rest = rest.subspan(std::min<size_t>(rest.size(), (*size + kAlign - 1) / kAlign * kAlign));
   }
   return out;

@@ -25,7 +25,8 @@ enum class Service : int32_t {
   kCall,  // an instruction that is done by a C++ function; data: SlowCall
   kClock,
   kMbarrier,  // data: MbarrierCall
-  kTexture,  // data: TextureCall (texture/call.h)
+  kTexture,   // data: TextureCall (texture/call.h)
+  kDevice,    // a function of the device runtime (children/function.def); data: CallFrame
 };
 
 struct BarrierCall {
@@ -36,10 +37,12 @@ struct BarrierCall {
   uint32_t result = 0;     // of a reduction
 };
 
-// Arguments and results of a call that leaves the kernel: 32 lanes, each 8 bytes, an argument after the other.
+// Arguments and results of a call that leaves the kernel: 32 lanes, each 8 bytes, an argument after the other. What is
+// longer takes several.
 struct CallFrame {
-  uint64_t arguments[8][32];
+  uint64_t arguments[12][32];
   uint64_t result[32];
+  uint64_t function;  // of Service::kDevice: NamedFunction::number()
 };
 
 struct Warp {

@@ -164,6 +164,7 @@ class Emit {
   void video();
   void system();
   void call();
+  std::vector<Value> argument_words(const ptx::Operand& operand, const Mask& m);
 
   // --- parts of families ---
   void float_arithmetic();

@@ -1,13 +1,33 @@
 // Calls that leave the kernel: vprintf, __assertfail, malloc, free (the CUDA programming guide's device runtime), and
 // what else is no arithmetic. Arguments and results of a call lie in the lane's local memory, as .param variables.
+#include <algorithm>
 #include <cstddef>
 
+#include "vgpu/children/function.h"
 #include "vgpu/emit.h"
 
 namespace quern::vgpu {
 
 using ptx::Op;
 using ptx::SymbolKind;
+
+namespace {
+
+struct Known {
+  Service service{};
+  uint64_t number = 0;  // of Service::kDevice
+};
+
+std::optional<Known> known_function(std::string_view name) {
+  if (name == "vprintf") return Known{Service::kPrint};
+  if (name == "__assertfail") return Known{Service::kAssert};
+  if (name == "malloc") return Known{Service::kMalloc};
+  if (name == "free") return Known{Service::kFree};
+  if (auto named = find_device_function(name)) return Known{Service::kDevice, named->number()};
+  return std::nullopt;
+}
+
+}  // namespace
 
 void Emit::call() {
   if (in->op == Op::k_brkpt) return;
@@ -17,49 +37,59 @@ void Emit::call() {
   if (callee.kind != ptx::OperandKind::kSymbol || callee.symbol.kind != SymbolKind::kFunction)
     return unsupported("an indirect call");
   const ptx::Function& f = module.functions[static_cast<size_t>(callee.symbol.index)];
-  struct Known {
-    const char* name;
-    Service service;
+  auto known = f.defined ? std::nullopt : known_function(f.name);
+  if (!known) return unsupported("a call of " + f.name);
+  std::string frame = ir.slot(fmt::format("[{} x i64]", sizeof(CallFrame) / 8), 64);
+  Mask m = mask();
+  size_t word = 0;
+  auto put = [&](const Value& v) {
+    if (word == std::size(CallFrame{}.arguments)) return;
+    ir.store(ir.splat(ir.resize(v, "i64", false)),
+             ir.offset(frame, static_cast<int64_t>(offsetof(CallFrame, arguments) + word++ * 256)), 8);
   };
-  constexpr Known kKnown[] = {{"vprintf", Service::kPrint},
-                              {"__assertfail", Service::kAssert},
-                              {"malloc", Service::kMalloc},
-                              {"free", Service::kFree}};
-  for (const Known& k : kKnown) {
-    if (f.name != k.name || f.defined) continue;
-    std::string frame = ir.slot(fmt::format("[{} x i64]", sizeof(CallFrame) / 8), 64);
-    Mask m = mask();
-    size_t count = in->operands.size() - results - 1;
-    for (size_t i = 0; i < count && i < 8; ++i) {
-      const ptx::Operand& o = in->operands[results + 1 + i];
-      Value v;
-      if (o.kind == ptx::OperandKind::kSymbol) {
-        const ptx::Variable& p = function.variables[static_cast<size_t>(o.symbol.index)];
-        ptx::Operand at = o;
-        at.kind = ptx::OperandKind::kAddress;
-        v = load_elements(address(at, ptx::Space::kParam), static_cast<int>(p.bytes() * 8), 1, m)[0];
-      } else {
-        v = read_bits(o, 64);
-      }
-      ir.store(ir.splat(ir.resize(v, "i64", false)),
-               ir.offset(frame, static_cast<int64_t>(offsetof(CallFrame, arguments) + i * 256)), 8);
+  for (size_t i = results + 1; i < in->operands.size(); ++i) {
+    const ptx::Operand& o = in->operands[i];
+    if (o.kind != ptx::OperandKind::kSymbol) {
+      put(read_bits(o, 64));
+      continue;
     }
-    service(k.service, mask_bits(m), frame);
-    if (results) {
-      const ptx::Operand& o = in->operands[0];
-      Value r = ir.load("i64", true, ir.offset(frame, offsetof(CallFrame, result)), 8);
-      if (o.kind == ptx::OperandKind::kSymbol) {
-        const ptx::Variable& p = function.variables[static_cast<size_t>(o.symbol.index)];
-        ptx::Operand at = o;
-        at.kind = ptx::OperandKind::kAddress;
-        store_elements(address(at, ptx::Space::kParam), {ir.resize(r, fmt::format("i{}", p.bytes() * 8), false)}, m);
-      } else {
-        write(o, r);
-      }
-    }
-    return;
+    for (const Value& v : argument_words(o, m)) put(v);
   }
-  unsupported("a call of " + f.name);
+  if (known->service == Service::kDevice) {
+    ir.store(Ir::number("i64", static_cast<int64_t>(known->number)), ir.offset(frame, offsetof(CallFrame, function)),
+             8);
+  }
+  service(known->service, mask_bits(m), frame);
+  if (!results) return;
+  const ptx::Operand& o = in->operands[0];
+  Value r = ir.load("i64", true, ir.offset(frame, offsetof(CallFrame, result)), 8);
+  if (o.kind != ptx::OperandKind::kSymbol) return write(o, r);
+  const ptx::Variable& p = function.variables[static_cast<size_t>(o.symbol.index)];
+  ptx::Operand at = o;
+  at.kind = ptx::OperandKind::kAddress;
+  store_elements(address(at, ptx::Space::kParam), {ir.resize(r, fmt::format("i{}", p.bytes() * 8), false)}, m);
+}
+
+// A .param variable in words of eight bytes, the last of what is left; read in pieces of its alignment.
+std::vector<Value> Emit::argument_words(const ptx::Operand& o, const Mask& m) {
+  const ptx::Variable& p = function.variables[static_cast<size_t>(o.symbol.index)];
+  int64_t piece = std::clamp<int64_t>(p.align, 1, 8);
+  std::vector<Value> out;
+  for (int64_t at = 0; at < p.bytes(); at += 8) {
+    Value whole;
+    for (int64_t part = at; part < std::min(at + 8, p.bytes()); part += piece) {
+      ptx::Operand from = o;
+      from.kind = ptx::OperandKind::kAddress;
+      from.value += part;
+      while (part + piece > p.bytes()) piece /= 2;
+      Value v = load_elements(address(from, ptx::Space::kParam), static_cast<int>(piece * 8), 1, m)[0];
+      v = ir.resize(v, "i64", false);
+      if (part > at) v = ir.op("shl", v, Ir::number("i64", (part - at) * 8));
+      whole = whole.empty() ? v : ir.op("or", whole, v);
+    }
+    out.push_back(whole);
+  }
+  return out;
 }
 
 void Emit::system() {

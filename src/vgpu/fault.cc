@@ -46,6 +46,7 @@ std::string headline(const Fault& f) {
     case FaultKind::kStack: return "calls are nested too deep";
     case FaultKind::kCall: return "an indirect call of what is no function";
     case FaultKind::kObject: return "use of a texture or surface object that does not exist";
+    case FaultKind::kLaunch: return "a launch that can't be";
     case FaultKind::kUnsupported: return "not supported";
   }
   return {};
@@ -70,6 +71,7 @@ std::string_view name(FaultKind kind) {
     case FaultKind::kStack: return "stack";
     case FaultKind::kCall: return "call";
     case FaultKind::kObject: return "object";
+    case FaultKind::kLaunch: return "launch";
     case FaultKind::kUnsupported: return "unsupported";
   }
   return {};
@@ -98,6 +100,10 @@ std::string render(const Fault& f, bool color) {
     out += fmt::format("   = address 0x{:x}: {}\n", f.address, f.memory);
   }
   if (!f.detail.empty()) out += fmt::format("   = {}\n", f.detail);
+  for (const Launcher& l : f.launched_by) {
+    out += fmt::format("   = launched by {} at {}, thread ({}, {}, {}) of block ({}, {}, {})\n", demangled(l.kernel),
+                       l.place, l.thread[0], l.thread[1], l.thread[2], l.block[0], l.block[1], l.block[2]);
+  }
   constexpr size_t kShown = 16;
   for (size_t i = 0; i < f.standing.size() && i < kShown; ++i) {
     const Standing& s = f.standing[i];

@@ -26,9 +26,10 @@ enum class FaultKind : uint8_t {
   kFree,      // free of what wasn't allocated, or twice
   kStopped,   // from outside
   kTimeout,
-  kStack,  // calls too deep
-  kCall,   // an indirect call of what is no function
+  kStack,   // calls too deep
+  kCall,    // an indirect call of what is no function
   kObject,  // a texture or surface object that doesn't exist
+  kLaunch,  // of a kernel by a kernel, that can't be
   kUnsupported,
 };
 
@@ -41,6 +42,13 @@ struct Standing {
   uint32_t lanes = 0;        // a bit each
   int32_t instruction = -1;  // of the function
   std::string waits_for;     // "barrier 0, 31 of 256 threads are there"; empty: it runs
+};
+
+// A kernel that launched the one that is at fault, or one that did.
+struct Launcher {
+  std::string kernel;
+  std::string place;  // "file.cu:12:7", or the line of PTX
+  std::array<uint32_t, 3> block = {}, thread = {};
 };
 
 struct Fault {
@@ -60,6 +68,7 @@ struct Fault {
   std::string memory;    // what is there, or near: "4 bytes after 4096 bytes at 0x… (cudaMalloc, allocation 3)"
   std::string detail;    // an assertion's text, who waits for whom
   std::vector<Standing> standing;
+  std::vector<Launcher> launched_by;  // the nearest first; empty: the host
 };
 
 // Several lines in the look of base/diagnostic.h. A mangled C++ name is shown as it was written.

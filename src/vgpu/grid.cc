@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <chrono>
 #include <numeric>
 #include <thread>
 
@@ -17,21 +16,22 @@ constexpr uint64_t kMostBlocks = 4096;              // under way at once on a th
 
 uint64_t product(const Extent& e) { return uint64_t{e[0]} * e[1] * e[2]; }
 
+}  // namespace
+
 int threads_of(const Settings& settings) {
   if (settings.threads > 0) return settings.threads;
   return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
-}  // namespace
-
 Grid::Grid(Program& program, const Compiled& compiled, const Launch& launch, const Settings& settings,
-           uint64_t parameters, uint64_t workspace)
+           uint64_t parameters, uint64_t workspace, Children& children)
     : program_(program),
       compiled_(compiled),
       launch_(launch),
       settings_(settings),
       parameters_(parameters),
-      workspace_(workspace) {
+      workspace_(workspace),
+      children_(children) {
   blocks_ = product(launch.grid);
   threads_per_block_ = static_cast<uint32_t>(product(launch.block));
   warps_ = (threads_per_block_ + 31) / 32;
@@ -373,36 +373,20 @@ void Grid::work_on() {
   forget(**block);
 }
 
-void Grid::watch(std::stop_token done) {
-  auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(settings_.timeout_s);
-  std::mutex m;
-  std::condition_variable_any wake;
-  std::unique_lock lock(m);
-  while (!done.stop_requested()) {
-    wake.wait_for(lock, done, std::chrono::milliseconds(20), [] { return false; });
-    bool late = settings_.timeout_s > 0 && std::chrono::steady_clock::now() > until;
-    bool asked = settings_.stop && *settings_.stop;
-    if (done.stop_requested() || (!late && !asked)) continue;
-    Fault f;
-    f.kind = late ? FaultKind::kTimeout : FaultKind::kStopped;
-    f.kernel = compiled_.function->name;
-    f.module = program_.module().name;
-    return keep(std::move(f));
-  }
+void Grid::interrupt(FaultKind kind) {
+  Fault f;
+  f.kind = kind;
+  f.kernel = compiled_.function->name;
+  f.module = program_.module().name;
+  keep(std::move(f));
 }
 
 Result<std::optional<Fault>> Grid::run() {
-  std::jthread watchdog;
-  if (settings_.timeout_s > 0 || settings_.stop) watchdog = std::jthread([this](std::stop_token t) { watch(t); });
   auto count = static_cast<size_t>(std::min<uint64_t>(static_cast<uint64_t>(threads_of(settings_)), blocks_));
   std::vector<std::jthread> others;
   for (size_t i = 1; i < count; ++i) others.emplace_back([this] { work(); });
   work();
   others.clear();
-  if (watchdog.joinable()) {
-    watchdog.request_stop();
-    watchdog.join();
-  }
   if (!problems_.empty()) return fail(problems_);
   return fault_;
 }

@@ -7,15 +7,14 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <stop_token>
 #include <vector>
 
+#include "vgpu/children/children.h"
 #include "vgpu/compile.h"
 #include "vgpu/fault.h"
 #include "vgpu/fiber.h"
@@ -25,6 +24,9 @@ namespace quern::vgpu {
 
 class Grid;
 struct BlockRun;
+
+// Of this machine, that settings allow.
+int threads_of(const Settings& settings);
 
 // What a warp waits for.
 enum class Waits : uint8_t { kReady, kBarrier, kEnded };
@@ -64,14 +66,20 @@ struct BlockRun {
 class Grid {
  public:
   Grid(Program& program, const Compiled& compiled, const Launch& launch, const Settings& settings, uint64_t parameters,
-       uint64_t workspace);
+       uint64_t workspace, Children& children);
   ~Grid();
   // Blocks until all is done or somebody stopped it.
   Result<std::optional<Fault>> run();
   int64_t warp_instructions() const;
+  // From outside, while it runs or before.
+  void stop();
+  void interrupt(FaultKind kind);  // it is told to the caller
+  // A fault of one thread, with all that is known of the place.
+  Fault located(FaultKind kind, const Place& place) const;
 
  private:
   friend struct Services;
+  friend class DeviceCall;
   void work();     // of one thread of this machine
   void work_on();  // that, with nobody who catches what the processor refuses
   void work_simple(Warp& warp);
@@ -88,11 +96,9 @@ class Grid {
   uint64_t permuted(uint64_t index) const;
   void forget(BlockRun& block);
   Fault stuck(BlockRun& block);
-  void stop();
   void keep(Fault fault);
   Fault located(FaultKind kind, const Warp& warp, int32_t site, uint32_t lanes) const;
   void problem(Diagnostics d);
-  void watch(std::stop_token done);
 
   Program& program_;
   const Compiled& compiled_;
@@ -100,6 +106,7 @@ class Grid {
   const Settings& settings_;
   uint64_t parameters_;
   uint64_t workspace_;  // of a cooperative grid; 0: none
+  Children& children_;
   uint64_t blocks_;
   uint32_t threads_per_block_, warps_;
   std::vector<uint64_t> variables_;

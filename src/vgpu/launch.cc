@@ -1,15 +1,15 @@
 #include "vgpu/launch.h"
 
+#include <algorithm>
 #include <chrono>
-#include <cstring>
+#include <set>
 
-#include "vgpu/compile.h"
-#include "vgpu/grid.h"
+#include "vgpu/children/family.h"
 
 namespace quern::vgpu {
-namespace {
 
-std::optional<Diagnostic> beyond(const ptx::Function& k, const Launch& launch, const Limits& limits, int64_t shared) {
+std::optional<Diagnostic> beyond_limits(const ptx::Function& k, const Launch& launch, const Limits& limits,
+                                        int64_t shared) {
   auto say = [](std::string what, int64_t value, std::string limit) {
     return diagnose(Code::E960, {},
                     {{"what", std::move(what)}, {"value", std::to_string(value)}, {"limit", std::move(limit)}});
@@ -47,18 +47,28 @@ std::optional<Diagnostic> beyond(const ptx::Function& k, const Launch& launch, c
   return std::nullopt;
 }
 
-// What cooperative_groups finds through %envreg1 (high) and %envreg2: two words, the size of this and the count of
-// those who came to the grid's barrier. A grid that isn't cooperative has none.
-Result<uint64_t> make_workspace(Memory& memory) {
-  constexpr uint32_t kWords[2] = {sizeof kWords, 0};
-  auto at = memory.allocate(sizeof kWords, 64, Holds::kGlobal, "grid workspace");
-  if (!at) return fail(at.error());
-  std::memcpy(reinterpret_cast<void*>(*at), kWords, sizeof kWords);
-  memory.mark_written(*at, sizeof kWords);
-  return *at;
+int64_t static_shared_bytes(const ptx::Module& module, const ptx::Function& kernel) {
+  int64_t bytes = 0;
+  auto add = [&](const ptx::Variable& v) {
+    if (v.space != ptx::Space::kShared || v.linkage == ptx::Linkage::kExtern) return;
+    int64_t align = std::max<int64_t>(1, v.align);
+    bytes = (bytes + align - 1) / align * align + v.bytes();
+  };
+  for (const ptx::Variable& v : kernel.variables) add(v);
+  // Of the module's own, those that the kernel's instructions name.
+  std::set<int32_t> used;
+  for (const ptx::Instruction& i : kernel.instructions) {
+    for (const ptx::Operand& o : i.operands) {
+      bool names = o.kind == ptx::OperandKind::kSymbol || o.kind == ptx::OperandKind::kAddress;
+      if (names && o.reg == ptx::kNone && o.symbol.kind == ptx::SymbolKind::kVariable) used.insert(o.symbol.index);
+    }
+  }
+  for (int32_t index : used) {
+    if (index >= 0 && index < static_cast<int32_t>(module.variables.size()))
+      add(module.variables[static_cast<size_t>(index)]);
+  }
+  return bytes;
 }
-
-}  // namespace
 
 ParameterLayout parameter_layout(const ptx::Function& kernel) {
   ParameterLayout out;
@@ -82,30 +92,16 @@ Result<Ran> run(Program& program, std::string_view name, const Launch& launch, c
                           {"want", fmt::format("{} bytes of arguments", layout.bytes)},
                           {"have", fmt::format("{}", launch.arguments.size())}}));
   }
-  Ran out;
-  if (auto d = beyond(*kernel, launch, settings.limits, 0)) return fail(std::move(*d));
-  BlockClass block = class_of(launch.block[0], launch.block[1], launch.block[2]);
-  auto code = compiled(program, *kernel, block, settings, &out.compile_s);
-  if (!code) return fail(code.error());
-  if (auto d = beyond(*kernel, launch, settings.limits, (*code)->shared_bytes)) return fail(std::move(*d));
-  auto bank = program.memory().allocate(std::max<int64_t>(layout.bytes, 1), 64, Holds::kParameter, "arguments");
-  if (!bank) return fail(bank.error());
-  if (layout.bytes) std::memcpy(reinterpret_cast<void*>(*bank), launch.arguments.data(), launch.arguments.size());
-  uint64_t workspace = 0;
-  if (launch.cooperative) {
-    auto made = make_workspace(program.memory());
-    if (!made) return fail(made.error());
-    workspace = *made;
-  }
+  if (auto d = beyond_limits(*kernel, launch, settings.limits, 0)) return fail(std::move(*d));
   auto start = std::chrono::steady_clock::now();
-  Grid grid(program, **code, launch, settings, *bank, workspace);
-  auto fault = grid.run();
-  out.run_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  program.memory().release(*bank);
-  if (workspace) program.memory().release(workspace);
+  Family family(program, settings);
+  auto fault = family.run(*kernel, launch);
   if (!fault) return fail(fault.error());
+  Ran out;
   out.fault = std::move(*fault);
-  out.warp_instructions = grid.warp_instructions();
+  out.compile_s = family.compile_s();
+  out.run_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() - out.compile_s;
+  out.warp_instructions = family.warp_instructions();
   return out;
 }
 

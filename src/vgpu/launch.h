@@ -19,6 +19,8 @@
 
 namespace quern::vgpu {
 
+class Queries;
+
 using Extent = std::array<uint32_t, 3>;  // x, y, z
 
 struct Checks {
@@ -29,6 +31,9 @@ struct Checks {
       false;  // those of shared memory too: widely used sorts and scans read elements there that they drop
   bool operator==(const Checks&) const = default;
 };
+
+// Levels of kernels below the one that the host launched (CUDA C++ programming guide, nesting depth).
+inline constexpr int kDeepestChild = 24;
 
 // What a chip's row and the caller allow. Zero: as the chip has it.
 struct Limits {
@@ -44,6 +49,8 @@ struct Limits {
   int32_t clock_khz = 1410000;
   int32_t blocks_per_multiprocessor = 32;
   int32_t compute_capability = 80;
+  int64_t pending_launches = 2048;  // by kernels: cudaLimitDevRuntimePendingLaunchCount
+  int32_t sync_depth = 2;           // of grids that wait for their children: cudaLimitDevRuntimeSyncDepth
 };
 
 struct Launch {
@@ -76,11 +83,12 @@ struct Settings {
   std::string cache_folder;                       // of compiled code; empty: none
   std::shared_ptr<const TextureTable> textures;   // what handles lead to; null: there are none
   std::optional<Machine> machine;                 // other than this one; it must run here
+  const Queries* queries = nullptr;               // what kernels may ask of the device; null: nothing
 };
 
 struct Ran {
   std::optional<Fault> fault;     // the first of the run; the grid was not finished
-  int64_t warp_instructions = 0;  // 0 unless counted
+  int64_t warp_instructions = 0;  // 0 unless counted; of what the kernel launched too
   double compile_s = 0, run_s = 0;
 };
 
@@ -91,8 +99,14 @@ struct ParameterLayout {
 };
 ParameterLayout parameter_layout(const ptx::Function& kernel);
 
-// Blocks until the grid is done. Errors are what forbids a launch at all: limits passed (E960), an instruction without
-// an implementation (N920), a wrong size of arguments (E961).
+// Static shared memory of a kernel in bytes: of the variables that it names.
+int64_t static_shared_bytes(const ptx::Module& module, const ptx::Function& kernel);
+// What forbids a launch of a kernel that has so much static shared memory (E960).
+std::optional<Diagnostic> beyond_limits(const ptx::Function& kernel, const Launch& launch, const Limits& limits,
+                                        int64_t static_shared);
+
+// Blocks until the grid is done, and all that kernels launch because of it. Errors are what forbids a launch at all:
+// limits passed (E960), an instruction without an implementation (N920), a wrong size of arguments (E961).
 Result<Ran> run(Program& program, std::string_view kernel, const Launch& launch, const Settings& settings);
 
 }  // namespace quern::vgpu

@@ -62,7 +62,9 @@ uint8_t first_bits(Holds holds) {
 }
 
 // A launch's own memory: nobody outside has its address, so it may be given out again at once.
-bool of_launch(Holds holds) { return holds == Holds::kParameter || holds == Holds::kShared || holds == Holds::kLocal; }
+bool of_launch(Holds holds) {
+  return holds == Holds::kParameter || holds == Holds::kShared || holds == Holds::kLocal || holds == Holds::kArguments;
+}
 
 }  // namespace
 

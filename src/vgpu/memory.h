@@ -42,6 +42,7 @@ enum class Holds : uint8_t {
   kVariable,   // a __device__ variable
   kConstant,   // a __constant__ variable, read-only for kernels
   kParameter,  // arguments of a launch
+  kArguments,  // those of a child, which its parent writes
   kShared,     // of a block
   kLocal,      // of a thread
   kHeap,       // malloc in a kernel

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "ptx/print.h"
+#include "vgpu/children/call.h"
 #include "vgpu/inliner.h"
 #include "vgpu/mbarrier.h"
 #include "vgpu/slow.h"
@@ -26,6 +27,13 @@ std::string neighbourhood(const Memory& memory, uint64_t address) {
     return fmt::format("{} bytes after {}", far_before, say(*before));
   if (after && far_after < kFar) return fmt::format("{} bytes before {}", far_after, say(*after));
   return "near no allocation";
+}
+
+Fault Grid::located(FaultKind kind, const Place& place) const {
+  Warp warp{};
+  for (size_t i = 0; i < 3; ++i) warp.ctaid[i] = place.block[i];
+  warp.index = place.warp;
+  return located(kind, warp, place.site, 1u << place.lane);
 }
 
 Fault Grid::located(FaultKind kind, const Warp& warp, int32_t site, uint32_t lanes) const {
@@ -93,6 +101,7 @@ int32_t Services::enter(Warp* warp, Service what, int32_t site, uint32_t lanes, 
     }
     case Service::kMbarrier: run.block->phases += quern::vgpu::run(*static_cast<MbarrierCall*>(data), lanes); return 0;
     case Service::kTexture: return texture(run, site, lanes, *static_cast<TextureCall*>(data));
+    case Service::kDevice: return DeviceCalls::enter(run, site, lanes, *static_cast<CallFrame*>(data));
     case Service::kCall: quern::vgpu::run(*static_cast<SlowCall*>(data)); return 0;
   }
   return 1;

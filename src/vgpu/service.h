@@ -13,6 +13,7 @@ struct Services {
   static int32_t enter(Warp* warp, Service what, int32_t site, uint32_t lanes, void* data);
 
  private:
+  friend struct DeviceCalls;
   static int32_t access_fault(WarpRun& run, int32_t check, uint32_t lanes, uint64_t base);
   static int32_t trap(WarpRun& run, int32_t site, uint32_t lanes);
   static int32_t barrier(WarpRun& run, int32_t site, uint32_t lanes, BarrierCall& call);

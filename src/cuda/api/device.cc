@@ -11,7 +11,7 @@
 namespace quern::cuda {
 namespace {
 
-constexpr int kRuntime13 = 13000, kRuntime12 = 12090, kDriver = 13000;
+constexpr int kRuntime12 = 12090, kDriver = 13000;
 
 Error cudaGetDeviceCount(int* out) {
   return entry([&] {
@@ -110,16 +110,6 @@ Error cudaGetDeviceFlags(unsigned* out) {
   });
 }
 
-enum Limit : int {
-  kStackSize = 0,
-  kPrintfFifoSize = 1,
-  kMallocHeapSize = 2,
-  kSyncDepth = 3,
-  kPendingLaunches = 4,
-  kL2Fetch = 5,
-  kPersistingL2 = 6
-};
-
 Error cudaDeviceSetLimit(int limit, size_t value) {
   return entry([&] {
     Device& d = current_device();
@@ -131,6 +121,12 @@ Error cudaDeviceSetLimit(int limit, size_t value) {
         return Error::kSuccess;
       case kPrintfFifoSize: d.printf_limit = value, d.limits.printf_bytes = wanted; return Error::kSuccess;
       case kMallocHeapSize: d.heap_limit = value, d.limits.heap_bytes = wanted; return Error::kSuccess;
+      case kSyncDepth: {
+        if (value > vgpu::kDeepestChild) return Error::kInvalidValue;
+        d.limits.sync_depth = static_cast<int32_t>(value);
+        return Error::kSuccess;
+      }
+      case kPendingLaunches: d.limits.pending_launches = wanted; return Error::kSuccess;
       case kL2Fetch:
       case kPersistingL2: return Error::kSuccess;
       default: return Error::kUnsupportedLimit;
@@ -140,16 +136,11 @@ Error cudaDeviceSetLimit(int limit, size_t value) {
 
 Error cudaDeviceGetLimit(size_t* out, int limit) {
   return entry([&] {
-    const Device& d = current_device();
     if (!out) return Error::kInvalidValue;
-    switch (limit) {
-      case kStackSize: *out = d.stack_limit; return Error::kSuccess;
-      case kPrintfFifoSize: *out = d.printf_limit; return Error::kSuccess;
-      case kMallocHeapSize: *out = d.heap_limit; return Error::kSuccess;
-      case kL2Fetch: *out = 64; return Error::kSuccess;
-      case kPersistingL2: *out = 0; return Error::kSuccess;
-      default: return Error::kUnsupportedLimit;
-    }
+    auto value = limit_of(thread_state().device, limit);
+    if (!value) return Error::kUnsupportedLimit;
+    *out = *value;
+    return Error::kSuccess;
   });
 }
 

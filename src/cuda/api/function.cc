@@ -1,5 +1,6 @@
 // What can be asked of a kernel, and set.
 #include "cuda/api/entry.h"
+#include "cuda/runtime/function_attributes.h"
 #include "cuda/runtime/launch.h"
 #include "cuda/runtime/occupancy.h"
 #include "cuda/runtime/registry.h"
@@ -24,43 +25,13 @@ Error find(const void* function, Kernel*& kernel, std::shared_ptr<vgpu::Program>
   return load(*kernel, thread_state().device, false, program);
 }
 
-int most_threads(const ptx::Function& f, const Device& device) {
-  const int32_t* bounds = f.required_threads[0] ? f.required_threads : f.max_threads;
-  if (!bounds[0]) return device.limits.threads_per_block;
-  int threads = 1;
-  for (int i = 0; i < 3; ++i) threads *= std::max(1, bounds[i]);
-  return threads;
-}
-
 Error cudaFuncGetAttributes(FuncAttributes* out, const void* function) {
   return entry([&] {
     Kernel* kernel = nullptr;
     std::shared_ptr<vgpu::Program> program;
     if (!out) return Error::kInvalidValue;
     if (Error e = find(function, kernel, program); e != Error::kSuccess) return e;
-    const ptx::Function& f = *program->kernel(kernel->name);
-    *out = {};
-    out->shared_bytes = static_cast<size_t>(static_shared_bytes(program->module(), f));
-    for (const ptx::Variable& v : program->module().variables) {
-      if (v.space == ptx::Space::kConst) out->const_bytes += static_cast<size_t>(v.bytes());
-    }
-    for (const ptx::Variable& v : f.variables) {
-      if (v.space == ptx::Space::kLocal) out->local_bytes += static_cast<size_t>(v.bytes());
-    }
-    out->max_threads = most_threads(f, current_device());
-    out->registers = registers_of(f);
-    out->ptx_version = current_device().limits.compute_capability;
-    out->binary_version = current_device().limits.compute_capability;
-    const std::string& target = program->module().target;
-    if (target.starts_with("sm_")) out->ptx_version = std::atoi(target.c_str() + 3);
-    out->max_dynamic_shared = static_cast<int>(kernel->max_dynamic_shared - static_cast<int64_t>(out->shared_bytes));
-    if (kernel->max_dynamic_shared > kPlainShared)
-      out->max_dynamic_shared = static_cast<int>(kernel->max_dynamic_shared);
-    out->carveout = kernel->carveout;
-    out->cluster_width = kernel->cluster[0];
-    out->cluster_height = kernel->cluster[1];
-    out->cluster_depth = kernel->cluster[2];
-    out->non_portable_cluster = kernel->non_portable_cluster;
+    *out = attributes_of(*program, *kernel, thread_state().device);
     return Error::kSuccess;
   });
 }
@@ -72,7 +43,7 @@ Error cudaFuncSetAttribute(const void* function, int attribute, int value) {
     if (Error e = find(function, kernel, program); e != Error::kSuccess) return e;
     switch (attribute) {
       case kMaxDynamicShared: {
-        int64_t fixed = static_shared_bytes(program->module(), *program->kernel(kernel->name));
+        int64_t fixed = vgpu::static_shared_bytes(program->module(), *program->kernel(kernel->name));
         if (value < 0 || value + fixed > current_device().limits.shared_bytes) return Error::kInvalidValue;
         kernel->max_dynamic_shared = value;
         return Error::kSuccess;

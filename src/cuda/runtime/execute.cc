@@ -4,6 +4,7 @@
 
 #include "cuda/runtime/copy.h"
 #include "cuda/runtime/device_memory.h"
+#include "cuda/runtime/device_queries.h"
 #include "cuda/runtime/fault.h"
 #include "cuda/runtime/graph.h"
 #include "cuda/runtime/launch.h"
@@ -62,6 +63,8 @@ Error run(const KernelCall& call, int device) {
   launch.shared_bytes = static_cast<int64_t>(call.shared_bytes);
   launch.arguments = call.arguments;
   launch.cooperative = call.cooperative;
+  DeviceQueries queries(*call.kernel->image, device);
+  settings.queries = &queries;
   Interruptible hold;
   auto ran = vgpu::run(*program, call.kernel->name, launch, settings);
   if (!ran) end_with(ran.error());

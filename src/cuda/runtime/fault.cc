@@ -59,6 +59,10 @@ std::string json_of(const vgpu::Fault& f) {
   out["bytes"] = f.bytes;
   out["memory"] = f.memory;
   out["detail"] = f.detail;
+  out["launched_by"] = nlohmann::ordered_json::array();
+  for (const vgpu::Launcher& l : f.launched_by) {
+    out["launched_by"].push_back({{"kernel", l.kernel}, {"place", l.place}, {"block", l.block}, {"thread", l.thread}});
+  }
   out["standing"] = nlohmann::ordered_json::array();
   for (const vgpu::Standing& s : f.standing) {
     nlohmann::ordered_json one;

@@ -8,6 +8,7 @@
 #include "cuda/runtime/process.h"
 #include "cuda/runtime/registry.h"
 #include "fatbin/choose.h"
+#include "fatbin/device_runtime.h"
 #include "ptx/link.h"
 #include "ptx/parse.h"
 
@@ -62,6 +63,7 @@ Result<std::vector<std::string>> Image::texts() const {
   for (std::span<const std::byte> bytes : all) {
     auto entries = fatbin::read_container(bytes, what_);
     if (!entries) return fail(std::move(entries.error()));
+    if (containers_.size() > 1 && fatbin::is_device_runtime(*entries)) continue;
     auto best = fatbin::choose(*entries, name, what_);
     if (!best) return fail(std::move(best.error()));
     if (!*best) continue;

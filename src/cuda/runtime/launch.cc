@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <set>
 
 #include "cuda/runtime/occupancy.h"
 #include "cuda/runtime/registry.h"
@@ -62,7 +61,7 @@ Error check_shape(const LaunchRequest& r, const Kernel& kernel, const vgpu::Prog
   if (!within(r.grid, limits.grid) || !within(r.block, limits.block)) return Error::kInvalidConfiguration;
   if (count(r.block) > static_cast<uint64_t>(limits.threads_per_block)) return Error::kInvalidConfiguration;
   if (Error e = check_bounds(f, r.block); e != Error::kSuccess) return e;
-  int64_t shared = static_shared_bytes(program.module(), f);
+  int64_t shared = vgpu::static_shared_bytes(program.module(), f);
   if (r.shared_bytes > static_cast<uint64_t>(limits.shared_bytes) ||
       static_cast<int64_t>(r.shared_bytes) > std::max<int64_t>(kernel.max_dynamic_shared, kPlainShared - shared) ||
       static_cast<int64_t>(r.shared_bytes) + shared > limits.shared_bytes) {
@@ -110,28 +109,6 @@ Error read_extra(void** extra, LaunchRequest& out) {
     }
   }
   return out.packed ? Error::kSuccess : Error::kInvalidValue;
-}
-
-int64_t static_shared_bytes(const ptx::Module& module, const ptx::Function& kernel) {
-  int64_t bytes = 0;
-  auto add = [&](const ptx::Variable& v) {
-    if (v.space != ptx::Space::kShared || v.linkage == ptx::Linkage::kExtern) return;
-    int64_t align = std::max<int64_t>(1, v.align);
-    bytes = (bytes + align - 1) / align * align + v.bytes();
-  };
-  for (const ptx::Variable& v : kernel.variables) add(v);
-  // Of the module's own, those that the kernel's instructions name.
-  std::set<int32_t> used;
-  for (const ptx::Instruction& i : kernel.instructions) {
-    for (const ptx::Operand& o : i.operands) {
-      bool names = o.kind == ptx::OperandKind::kSymbol || o.kind == ptx::OperandKind::kAddress;
-      if (names && o.reg == ptx::kNone && o.symbol.kind == ptx::SymbolKind::kVariable) used.insert(o.symbol.index);
-    }
-  }
-  for (int32_t index : used) {
-    if (index >= 0 && index < static_cast<int32_t>(module.variables.size())) add(module.variables[index]);
-  }
-  return bytes;
 }
 
 Error load(Kernel& kernel, int device, bool must, std::shared_ptr<vgpu::Program>& out) {

@@ -31,7 +31,4 @@ Error prepare(const LaunchRequest& request, int device, KernelCall& out);
 // Prepares and submits.
 Error launch(const LaunchRequest& request, Stream* stream);
 
-// Static shared memory of a kernel in bytes, and registers as ptxas would be told; of what its functions declare.
-int64_t static_shared_bytes(const ptx::Module& module, const ptx::Function& kernel);
-
 }  // namespace quern::cuda

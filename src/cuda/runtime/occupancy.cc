@@ -28,7 +28,7 @@ int blocks_per_multiprocessor(const vgpu::Program& program, const ptx::Function&
   int64_t blocks = std::min<int64_t>(static_cast<int64_t>(gpu().blocks.value),
                                      static_cast<int64_t>(gpu().threads.value) / 32 / warps);
   int64_t shared =
-      static_shared_bytes(program.module(), kernel) + static_cast<int64_t>(dynamic_shared) + kReservedShared;
+      vgpu::static_shared_bytes(program.module(), kernel) + static_cast<int64_t>(dynamic_shared) + kReservedShared;
   shared = (shared + kShared - 1) / kShared * kShared;
   blocks = std::min(blocks, static_cast<int64_t>(gpu().shared_bytes.value) / shared);
   if (kernel.max_registers) {
@@ -42,7 +42,7 @@ size_t shared_for_blocks(const vgpu::Program& program, const ptx::Function& kern
   int64_t each = static_cast<int64_t>(gpu().shared_bytes.value) / std::max(1, blocks) / kShared * kShared;
   each = std::min(each, static_cast<int64_t>(gpu().shared_block_bytes.value) + kReservedShared);
   return static_cast<size_t>(
-      std::max<int64_t>(0, each - kReservedShared - static_shared_bytes(program.module(), kernel)));
+      std::max<int64_t>(0, each - kReservedShared - vgpu::static_shared_bytes(program.module(), kernel)));
 }
 
 }  // namespace quern::cuda

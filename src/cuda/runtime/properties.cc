@@ -112,6 +112,20 @@ void fill(const Properties& from, DeviceProp13& to) {
 #undef QUERN_FIELD_13
 }
 
+std::optional<size_t> limit_of(int device, int limit) {
+  const Device& d = Process::get().device(device);
+  switch (limit) {
+    case kStackSize: return d.stack_limit;
+    case kPrintfFifoSize: return d.printf_limit;
+    case kMallocHeapSize: return d.heap_limit;
+    case kSyncDepth: return static_cast<size_t>(d.limits.sync_depth);
+    case kPendingLaunches: return static_cast<size_t>(d.limits.pending_launches);
+    case kL2Fetch: return 64;
+    case kPersistingL2: return 0;
+    default: return std::nullopt;
+  }
+}
+
 std::optional<int> attribute_of(int device, int attribute) {
   Properties p = properties_of(device);
   switch (attribute) {

@@ -8,6 +8,8 @@
 
 namespace quern::cuda {
 
+inline constexpr int kRuntime13 = 13000;  // cudaRuntimeGetVersion
+
 // All fields of CUDA 12 and 13.
 struct Properties {
 #define QUERN_FIELD(t, name, count) Field<t, count>::type name;
@@ -22,6 +24,18 @@ struct Properties {
 Properties properties_of(int device);
 void fill(const Properties& from, DeviceProp12& to);
 void fill(const Properties& from, DeviceProp13& to);
+enum Limit : int {
+  kStackSize = 0,
+  kPrintfFifoSize = 1,
+  kMallocHeapSize = 2,
+  kSyncDepth = 3,
+  kPendingLaunches = 4,
+  kL2Fetch = 5,
+  kPersistingL2 = 6
+};
+// What cudaDeviceGetLimit says. Empty: no such limit.
+std::optional<size_t> limit_of(int device, int limit);
+
 // Empty: no such attribute.
 std::optional<int> attribute_of(int device, int attribute);
 
