@@ -33,12 +33,15 @@ struct Held {
   }
 };
 
+// Unless it has been told whose it is.
 void add_launchers(Fault& fault, const Chain* up) {
+  if (!fault.launched_by.empty()) return;
   for (; up; up = up->up) {
     Fault at = up->grid->located(FaultKind::kLaunch, up->place);
     Launcher l;
     l.kernel = at.kernel;
-    l.place = at.source.empty() ? fmt::format("{}:{}", at.module, at.ptx_line) : at.source.front();
+    // The toolkit's header, in which the call is, was inlined there.
+    l.place = at.source.empty() ? fmt::format("{}:{}", at.module, at.ptx_line) : at.source.back();
     l.block = at.block, l.thread = at.thread;
     fault.launched_by.push_back(std::move(l));
   }
