@@ -63,7 +63,7 @@ struct Scratch {
   }
 };
 
-Result<std::string> compile(const std::string& path, const std::string& chip) {
+Result<std::string> compile(const std::string& path, std::string_view source, const std::string& chip) {
   std::string nvcc = find_nvcc();
   if (nvcc.empty()) return refuse(path, "nvcc isn't found");
   std::error_code error;
@@ -72,7 +72,11 @@ Result<std::string> compile(const std::string& path, const std::string& chip) {
   Scratch scratch{pattern};
   std::string out = (scratch.path / "kernel.ptx").string();
   int capability = static_cast<int>(chip::find(chip)->gpu.compute_capability.value);
-  int code = run({nvcc, "--ptx", "-lineinfo", fmt::format("-arch=compute_{}", capability), "-o", out, path});
+  std::vector<std::string> words = {nvcc, "--ptx", "-lineinfo", fmt::format("-arch=compute_{}", capability),
+                                    "-o", out,     path};
+  // nvcc lets kernels launch kernels only in code that is to be linked.
+  if (source.find("<<<") != source.npos) words.emplace_back("-rdc=true");
+  int code = run(words);
   if (code != 0) return refuse(path, code < 0 ? nvcc + " can't be started" : "nvcc refuses it");
   auto text = read_source(out);
   if (!text) return fail(std::move(text.error()));
@@ -84,7 +88,7 @@ Result<std::string> compile(const std::string& path, const std::string& chip) {
 Result<std::string> ptx_of(const std::string& path, const std::string& chip) {
   auto text = read_source(path);
   if (!text) return fail(std::move(text.error()));
-  return path.ends_with(".cu") ? compile(path, chip) : std::string((*text)->text());
+  return path.ends_with(".cu") ? compile(path, (*text)->text(), chip) : std::string((*text)->text());
 }
 
 }  // namespace quern::cli

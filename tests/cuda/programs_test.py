@@ -4,6 +4,7 @@ functions, linked from parts; and what is said of those that can't run.
 usage: programs_test.py QUERN NVCC     skipped (77) where there is no nvcc
 """
 
+import json
 import pathlib
 import shutil
 import subprocess
@@ -48,6 +49,29 @@ class Programs(unittest.TestCase):
     def test_linked_device_code(self):
         program = build("linked", "-rdc=true", sources=["linked_main", "linked_part"])
         self.assertEqual(run("--", program), (0, "0 2 4 6 5\n", ""))
+
+    def test_kernels_launch_kernels(self):
+        says = ("sum right, 0 failures\ncudaErrorInvalidConfiguration: invalid configuration argument\n"
+                "1 0 32 1024 2 3000, cudaSuccess\n")
+        for options in ([], ["-cudart", "shared"], ["-arch=sm_90"], ["-default-stream", "per-thread"],
+                        ["-DCUDA_FORCE_CDP1_IF_SUPPORTED", "-arch=sm_80"], ["-Xfatbin", "-compress-all"]):
+            with self.subTest(options=options):
+                self.assertEqual(run("--", build("children", "-rdc=true", *options)), (0, says, ""))
+        code, out, err = run("--", build("children", "-rdc=true"), "overrun")
+        self.assertEqual((code, out), (1, ""))
+        for text in ("= kernel: store(int*)", "= launched by overruns(int*) at ", "children.cu:", "thread (64, 0, 0)"):
+            self.assertIn(text, err)
+        code, out, err = run("--json", "--", build("children", "-rdc=true"), "overrun")
+        (by,) = json.loads(err)["launched_by"]
+        self.assertEqual((by["kernel"], by["block"], by["thread"]), ("_Z8overrunsPi", [0, 0, 0], [0, 0, 0]))
+        cubin = build("children", "-rdc=true", "-gencode", "arch=compute_80,code=sm_80")
+        self.assertEqual(run("--", cubin)[2].splitlines()[0],
+                         f"error E971: {cubin} holds machine code (sm_80) and no PTX")
+
+    def test_a_kernel_of_a_cu_file_launches_another(self):
+        code, out, err = run(HERE / "children.cu", "overruns", "--grid", "1", "--block", "1", "--", "0x0")
+        self.assertEqual((code, out), (1, ""), err)
+        self.assertIn("launched by overruns", err)
 
     def test_graph(self):
         self.assertEqual(run("--", build("graph")), (0, "6 6 timed cudaSuccess\n", ""))
