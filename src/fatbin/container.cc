@@ -118,6 +118,18 @@ Result<uint64_t> container_size(std::span<const std::byte> bytes, std::string_vi
   return header + entries;
 }
 
+std::vector<std::span<const std::byte>> find_containers(std::span<const std::byte> file) {
+  std::vector<std::span<const std::byte>> out;
+  std::string_view text(reinterpret_cast<const char*>(file.data()), file.size());
+  std::string_view magic(reinterpret_cast<const char*>(&kMagic), sizeof kMagic);
+  for (size_t at = text.find(magic); at != text.npos; at = text.find(magic, at)) {
+    auto size = container_size(file.subspan(at), {});
+    if (size) out.push_back(file.subspan(at, *size));
+    at += size ? *size : magic.size();
+  }
+  return out;
+}
+
 Result<std::vector<Entry>> read_container(std::span<const std::byte> bytes, std::string_view what) {
   auto size = container_size(bytes, what);
   if (!size) return fail(std::move(size.error()));

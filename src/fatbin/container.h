@@ -42,6 +42,10 @@ inline constexpr uint64_t kMaxUnpacked = uint64_t{1} << 30;
 // The bytes of the container that starts here, with its header; E970 if none does.
 Result<uint64_t> container_size(std::span<const std::byte> bytes, std::string_view what);
 
+// All containers in a file that isn't read otherwise: an object, a library of objects. What only looks like one is left
+// out.
+std::vector<std::span<const std::byte>> find_containers(std::span<const std::byte> file);
+
 // The entries of the container at the start of `bytes`, which may go on behind it. They point into `bytes`. `what` is
 // who holds the container, for messages.
 Result<std::vector<Entry>> read_container(std::span<const std::byte> bytes, std::string_view what);

@@ -8,13 +8,14 @@
 #include "cuda/api/entry.h"
 #include "cuda/runtime/live.h"
 #include "fatbin/choose.h"
+#include "fatbin/device_runtime.h"
 #include "ptx/parse.h"
 #include "ptx/print.h"
 
 namespace quern::cuda {
 namespace {
 
-enum InputType : int { kCubin = 0, kPtx = 1, kFatbin = 2 };
+enum InputType : int { kCubin = 0, kPtx = 1, kFatbin = 2, kObject = 3, kLibrary = 4 };
 enum JitOption : int { kWallTime = 2, kInfoLog = 3, kInfoLogBytes = 4, kErrorLog = 5, kErrorLogBytes = 6 };
 
 struct Linker {
@@ -46,28 +47,38 @@ Error cuLinkCreate_v2(unsigned count, const int* options, void** values, Linker*
   });
 }
 
-Result<std::string> ptx_in(const std::string& bytes, const std::string& name) {
+Result<std::string> ptx_in(std::span<const std::byte> container, const std::string& name) {
   const chip::Chip& chip = *Process::get().config.chip;
-  auto entries = fatbin::read_container(std::as_bytes(std::span(bytes)), name);
+  auto entries = fatbin::read_container(container, name);
   if (!entries) return fail(std::move(entries.error()));
+  if (fatbin::is_device_runtime(*entries)) return std::string();
   auto best = fatbin::choose(*entries, {chip.name, static_cast<int>(chip.gpu.compute_capability.value)}, name);
   if (!best) return fail(std::move(best.error()));
   return *best ? fatbin::unpack(**best, name) : std::string();
 }
 
-Error add(Linker& linker, int type, std::string bytes, const std::string& name) {
-  if (type == kFatbin) {
-    auto text = ptx_in(bytes, name);
-    if (!text) return refuse(text.error());
-    if (text->empty()) return Error::kSuccess;
-    bytes = *std::move(text);
-  } else if (type != kPtx) {
+Error add_ptx(Linker& linker, const std::string& text, const std::string& name) {
+  auto module = ptx::parse(text.substr(0, text.find('\0')), name);
+  if (!module) return refuse(module.error());
+  linker.modules.push_back(*std::move(module));
+  return Error::kSuccess;
+}
+
+Error add(Linker& linker, int type, const std::string& bytes, const std::string& name) {
+  if (type == kPtx) return add_ptx(linker, bytes, name);
+  std::vector<std::span<const std::byte>> containers;
+  if (type == kFatbin) containers = {std::as_bytes(std::span(bytes))};
+  if (type == kObject || type == kLibrary) containers = fatbin::find_containers(std::as_bytes(std::span(bytes)));
+  if (containers.empty()) {
     warn({diagnose(Code::E971, {}, {{"what", name}, {"have", type == kCubin ? "a cubin" : "an object or library"}})});
     return Error::kNoKernelImageForDevice;
   }
-  auto module = ptx::parse(bytes.substr(0, bytes.find('\0')), name);
-  if (!module) return refuse(module.error());
-  linker.modules.push_back(*std::move(module));
+  for (std::span<const std::byte> container : containers) {
+    auto text = ptx_in(container, name);
+    if (!text) return refuse(text.error());
+    if (text->empty()) continue;
+    if (Error e = add_ptx(linker, *text, name); e != Error::kSuccess) return e;
+  }
   return Error::kSuccess;
 }
 
