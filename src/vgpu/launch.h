@@ -76,6 +76,7 @@ struct Settings {
   std::string cache_folder;                       // of compiled code; empty: none
   std::shared_ptr<const TextureTable> textures;   // what handles lead to; null: there are none
   std::optional<Machine> machine;                 // other than this one; it must run here
+  std::function<void()> stands;  // called, again and again, while blocks only wait for what none of them writes
 };
 
 struct Ran {

@@ -1,9 +1,11 @@
 #include "cuda/runtime/copy.h"
 
 #include <cstring>
+#include <utility>
 
 #include "cuda/runtime/array.h"
 #include "cuda/runtime/device_memory.h"
+#include "cuda/runtime/host_memory.h"
 #include "cuda/runtime/live.h"
 
 namespace quern::cuda {
@@ -163,6 +165,26 @@ Error check_copy(const Copy3D& copy) {
   Lock lock(Process::get().mutex);
   Plan plan;
   return resolve(copy, plan);
+}
+
+When when_done(const Copy3D& c, bool synchronous) {
+  Lock lock(Process::get().mutex);
+  bool wait = false;
+  for (auto [array, pointer] : {std::pair(c.src_array, c.src_ptr.ptr), std::pair(c.dst_array, c.dst_ptr.ptr)}) {
+    if (array) continue;
+    auto allocation = allocation_of(pointer);
+    bool on_device = allocation && allocation->holds != vgpu::Holds::kHost;
+    bool pinned = allocation || device_view(pointer);
+    wait = wait || (synchronous ? !on_device : !pinned);
+  }
+  return wait ? When::kNow : When::kLater;
+}
+
+When when_done(const MemsetParams& f, bool synchronous) {
+  Lock lock(Process::get().mutex);
+  auto allocation = allocation_of(f.dst);
+  bool host = allocation && allocation->holds == vgpu::Holds::kHost;
+  return synchronous && host ? When::kNow : When::kLater;
 }
 
 Error run_copy(const Copy3D& copy) {
