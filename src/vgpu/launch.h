@@ -92,6 +92,9 @@ struct ParameterLayout {
 };
 ParameterLayout parameter_layout(const ptx::Function& kernel);
 
+// Has the code that a launch needs made, so that running it won't take that time. Errors as of run().
+Result<void> make_ready(Program& program, std::string_view kernel, const Launch& launch, const Settings& settings);
+
 // Blocks until the grid is done. Errors are what forbids a launch at all: limits passed (E960), an instruction without
 // an implementation (N920), a wrong size of arguments (E961).
 Result<Ran> run(Program& program, std::string_view kernel, const Launch& launch, const Settings& settings);

@@ -6,20 +6,8 @@
 namespace quern::cuda {
 namespace {
 
-// What is wrong with it is found when it is asked for, not when a graph runs it.
-Error submit_copy(const Copy3D& copy, Stream* stream, bool sync) {
-  if (Error e = check_copy(copy); e != Error::kSuccess) return e;
-  return submit(stream, copy, when_done(copy, sync));
-}
-
-Error submit_fill(void* to, size_t pitch, int value, size_t width, size_t height, Stream* stream, bool sync) {
-  MemsetParams fill{to, pitch, static_cast<uint8_t>(value), 1, width, height};
-  if (Error e = check_fill(fill); e != Error::kSuccess) return e;
-  return submit(stream, fill, when_done(fill, sync));
-}
-
 Error copy_bytes(void* to, const void* from, size_t bytes, CopyKind kind, Stream* stream, bool sync) {
-  return open_entry([&] { return submit_copy(linear_copy(to, from, bytes, kind), stream, sync); });
+  return open_entry([&] { return submit_copy(stream, linear_copy(to, from, bytes, kind), sync); });
 }
 
 Error cudaMemcpyAsync(void* to, const void* from, size_t bytes, CopyKind kind, Stream* stream) {
@@ -33,7 +21,7 @@ Error copy_rows(void* to, size_t to_pitch, const void* from, size_t from_pitch, 
                 CopyKind kind, Stream* stream, bool sync) {
   return open_entry([&] {
     if (width > to_pitch || width > from_pitch) return Error::kInvalidPitchValue;
-    return submit_copy(pitched_copy(to, to_pitch, from, from_pitch, width, height, kind), stream, sync);
+    return submit_copy(stream, pitched_copy(to, to_pitch, from, from_pitch, width, height, kind), sync);
   });
 }
 
@@ -47,7 +35,7 @@ Error cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitc
 }
 
 Error copy_box(const Copy3D* copy, Stream* stream, bool sync) {
-  return open_entry([&] { return copy ? submit_copy(*copy, stream, sync) : Error::kInvalidValue; });
+  return open_entry([&] { return copy ? submit_copy(stream, *copy, sync) : Error::kInvalidValue; });
 }
 
 Error cudaMemcpy3DAsync(const Copy3D* copy, Stream* stream) { return copy_box(copy, stream, false); }
@@ -73,15 +61,19 @@ Error copy_box_between(const Copy3DPeer* c, Stream* stream, bool sync) {
     if (!c) return Error::kInvalidValue;
     Copy3D copy{c->src_array, c->src_pos, c->src_ptr, c->dst_array,
                 c->dst_pos,   c->dst_ptr, c->extent,  CopyKind::kDefault};
-    return submit_copy(copy, stream, sync);
+    return submit_copy(stream, copy, sync);
   });
 }
 
 Error cudaMemcpy3DPeerAsync(const Copy3DPeer* copy, Stream* stream) { return copy_box_between(copy, stream, false); }
 Error cudaMemcpy3DPeer(const Copy3DPeer* copy) { return copy_box_between(copy, nullptr, true); }
 
+MemsetParams filling(void* to, size_t pitch, int value, size_t width, size_t height) {
+  return {to, pitch, static_cast<uint8_t>(value), 1, width, height};
+}
+
 Error fill_rows(void* to, size_t pitch, int value, size_t width, size_t height, Stream* stream, bool sync) {
-  return open_entry([&] { return submit_fill(to, pitch, value, width, height, stream, sync); });
+  return open_entry([&] { return submit_fill(stream, filling(to, pitch, value, width, height), sync); });
 }
 
 Error cudaMemsetAsync(void* to, int value, size_t bytes, Stream* stream) {
@@ -100,12 +92,12 @@ Error fill_box(PitchedPtr to, int value, Extent extent, Stream* stream, bool syn
   return open_entry([&] {
     if (!extent.width || !extent.height || !extent.depth) return Error::kSuccess;
     if (extent.depth == 1 || to.ysize == extent.height) {
-      return submit_fill(to.ptr, to.pitch, value, extent.width, extent.height * extent.depth, stream, sync);
+      return submit_fill(stream, filling(to.ptr, to.pitch, value, extent.width, extent.height * extent.depth), sync);
     }
     if (extent.height > to.ysize) return Error::kInvalidValue;
     for (size_t z = 0; z < extent.depth; ++z) {
       void* slice = static_cast<std::byte*>(to.ptr) + z * to.pitch * to.ysize;
-      Error e = submit_fill(slice, to.pitch, value, extent.width, extent.height, stream, sync);
+      Error e = submit_fill(stream, filling(slice, to.pitch, value, extent.width, extent.height), sync);
       if (e != Error::kSuccess) return e;
     }
     return Error::kSuccess;

@@ -7,18 +7,17 @@
 namespace quern::cuda {
 namespace {
 
-Error submit_copy(const Copy3D& copy, const Array* array, size_t x_bytes, size_t width, Stream* stream, bool sync) {
+Error submit_elements(const Copy3D& copy, const Array* array, size_t x_bytes, size_t width, Stream* stream, bool sync) {
   auto found = Live<Array>::all().find(array);
   if (!found) return Error::kInvalidResourceHandle;
   if (x_bytes % found->element_bytes || width % found->element_bytes) return Error::kInvalidValue;
-  if (Error e = check_copy(copy); e != Error::kSuccess) return e;
-  return submit(stream, copy, when_done(copy, sync));
+  return submit_copy(stream, copy, sync);
 }
 
 Error rows_in(Array* to, size_t x, size_t y, const void* from, size_t pitch, size_t width, size_t height, CopyKind kind,
               Stream* stream, bool sync) {
   return open_entry([&] {
-    return submit_copy(array_copy_in(to, x, y, from, pitch, width, height, kind), to, x, width, stream, sync);
+    return submit_elements(array_copy_in(to, x, y, from, pitch, width, height, kind), to, x, width, stream, sync);
   });
 }
 
@@ -34,7 +33,7 @@ Error cudaMemcpy2DToArray(Array* to, size_t x, size_t y, const void* from, size_
 Error rows_out(void* to, size_t pitch, const Array* from, size_t x, size_t y, size_t width, size_t height,
                CopyKind kind, Stream* stream, bool sync) {
   return open_entry([&] {
-    return submit_copy(array_copy_out(to, pitch, from, x, y, width, height, kind), from, x, width, stream, sync);
+    return submit_elements(array_copy_out(to, pitch, from, x, y, width, height, kind), from, x, width, stream, sync);
   });
 }
 
@@ -72,7 +71,7 @@ Error bytes_in(Array* to, size_t x, size_t y, const void* from, size_t bytes, Co
     return by_rows(to, x, y, bytes, [&](size_t done, size_t at_x, size_t at_y, size_t width, size_t height) {
       const void* piece = static_cast<const std::byte*>(from) + done;
       Copy3D copy = array_copy_in(to, at_x, at_y, piece, width, width, height, kind);
-      return submit_copy(copy, to, at_x, width, stream, sync);
+      return submit_elements(copy, to, at_x, width, stream, sync);
     });
   });
 }
@@ -91,7 +90,7 @@ Error bytes_out(void* to, const Array* from, size_t x, size_t y, size_t bytes, C
     return by_rows(from, x, y, bytes, [&](size_t done, size_t at_x, size_t at_y, size_t width, size_t height) {
       void* piece = static_cast<std::byte*>(to) + done;
       Copy3D copy = array_copy_out(piece, width, from, at_x, at_y, width, height, kind);
-      return submit_copy(copy, from, at_x, width, stream, sync);
+      return submit_elements(copy, from, at_x, width, stream, sync);
     });
   });
 }
@@ -117,7 +116,7 @@ Error cudaMemcpy2DArrayToArray(Array* to, size_t to_x, size_t to_y, const Array*
     copy.src_pos = {from_x / b->element_bytes, from_y, 0};
     copy.extent = {width / a->element_bytes, height, 1};
     copy.kind = kind;
-    return submit_copy(copy, to, to_x, width, nullptr, true);
+    return submit_elements(copy, to, to_x, width, nullptr, true);
   });
 }
 

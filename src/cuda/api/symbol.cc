@@ -25,7 +25,7 @@ Error copy_symbol(const void* symbol, void* outside, size_t bytes, size_t offset
   return open_entry([&] {
     Copy3D copy;
     if (Error e = symbol_copy(symbol, outside, bytes, offset, kind, in, copy); e != Error::kSuccess) return e;
-    return submit(stream, copy, when_done(copy, sync));
+    return submit_copy(stream, copy, sync);
   });
 }
 

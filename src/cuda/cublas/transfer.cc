@@ -10,8 +10,7 @@ namespace {
 
 // Without a stream: synchronous, in the default one.
 BlasStatus transfer(const Copy3D& copy, std::optional<Stream*> stream) {
-  Error e = check_copy(copy);
-  if (e == Error::kSuccess) e = submit(stream.value_or(nullptr), copy, when_done(copy, !stream));
+  Error e = submit_copy(stream.value_or(nullptr), copy, !stream);
   return e == Error::kSuccess || e == Error::kInvalidPitchValue ? blas_status(e) : BlasStatus::kMappingError;
 }
 

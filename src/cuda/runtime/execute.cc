@@ -47,31 +47,41 @@ class Interruptible {
   static inline bool changed_ = false;
 };
 
+vgpu::Settings settings_of(const vgpu::Limits& limits) {
+  const Config& config = Process::get().config;
+  vgpu::Settings out;
+  out.checks = config.checks;
+  out.limits = limits;
+  out.order = config.order;
+  out.threads = config.threads;
+  out.timeout_s = config.timeout_s;
+  out.cache_folder = config.cache_folder;
+  out.stop = &stop;
+  out.printed = [](std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); };
+  return out;
+}
+
+vgpu::Launch launch_of(const KernelCall& call) {
+  vgpu::Launch out;
+  out.grid = {call.grid.x, call.grid.y, call.grid.z};
+  out.block = {call.block.x, call.block.y, call.block.z};
+  out.cluster = call.cluster;
+  out.shared_bytes = static_cast<int64_t>(call.shared_bytes);
+  out.arguments = call.arguments;
+  out.cooperative = call.cooperative;
+  return out;
+}
+
 Error run(const KernelCall& call, Work& work) {
-  Process& p = Process::get();
   std::shared_ptr<vgpu::Program> program;
-  vgpu::Settings settings;
   {
-    Lock lock(p.mutex);
+    Lock lock(Process::get().mutex);
     if (Error e = load(*call.kernel, work.order.device, true, program); e != Error::kSuccess) return e;
   }
-  settings.limits = work.limits;
+  vgpu::Settings settings = settings_of(work.limits);
   settings.textures = work.textures;
-  settings.checks = p.config.checks;
-  settings.order = p.config.order;
-  settings.threads = p.config.threads;
-  settings.timeout_s = p.config.timeout_s;
-  settings.cache_folder = p.config.cache_folder;
-  settings.stop = &stop;
   settings.stands = [&work] { Workers::get().stands(work); };
-  settings.printed = [](std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); };
-  vgpu::Launch launch;
-  launch.grid = {call.grid.x, call.grid.y, call.grid.z};
-  launch.block = {call.block.x, call.block.y, call.block.z};
-  launch.cluster = call.cluster;
-  launch.shared_bytes = static_cast<int64_t>(call.shared_bytes);
-  launch.arguments = call.arguments;
-  launch.cooperative = call.cooperative;
+  vgpu::Launch launch = launch_of(call);
   Interruptible hold;
   auto ran = vgpu::run(*program, call.kernel->name, launch, settings);
   if (!ran) end_with(ran.error());
@@ -153,6 +163,25 @@ struct Execute {
 };
 
 }  // namespace
+
+Error make_ready(const KernelCall& call, int device) {
+  std::shared_ptr<vgpu::Program> program;
+  vgpu::Limits limits;
+  {
+    Lock lock(Process::get().mutex);
+    auto& ready = call.kernel->ready;
+    if (!ready.insert({static_cast<uint32_t>(device), call.block.x, call.block.y, call.block.z}).second) {
+      return Error::kSuccess;
+    }
+    if (Error e = load(*call.kernel, device, true, program); e != Error::kSuccess) return e;
+    limits = Process::get().device(device).limits;
+  }
+  auto made = vgpu::make_ready(*program, call.kernel->name, launch_of(call), settings_of(limits));
+  if (!made) end_with(made.error());
+  // What the compiler keeps for itself is destroyed after the work that is left.
+  Workers::get().drain_at_exit();
+  return Error::kSuccess;
+}
 
 Error execute(Work& work) {
   try {

@@ -52,12 +52,17 @@ bool& in_host_function() {
 
 Workers& Workers::get() {
   static Workers& only = []() -> Workers& {
-    static Workers& made = *new Workers;
-    // Work that a program doesn't wait for is done before it ends, so that faults in it are told.
-    std::atexit([] { made.drain(); });
+    auto& made = *new Workers;
+    made.drain_at_exit();
     return made;
   }();
   return only;
+}
+
+void Workers::drain_at_exit() {
+  static Workers* self;
+  self = this;
+  std::atexit([] { self->drain(); });
 }
 
 void Workers::add(std::shared_ptr<Work> work) {

@@ -37,6 +37,10 @@ class Workers {
   // Waits for all there is; its errors stay to be told.
   void finish_quietly();
 
+  // Work that a program doesn't wait for is done before it ends, so that faults in it are told: before objects are
+  // destroyed that there are by now.
+  void drain_at_exit();
+
   // From a thread of a kernel: it only waits for others to write something.
   void stands(Work& work);
 
