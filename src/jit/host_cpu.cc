@@ -36,7 +36,7 @@ CpuTarget found() {
 }  // namespace
 
 CpuTarget host_cpu() {
-  static const CpuTarget host = found();
+  static const CpuTarget& host = *new CpuTarget(found());  // for threads that outlive static objects
   return host;
 }
 

@@ -13,6 +13,9 @@ namespace {
 
 constexpr int64_t kSharedReach = int64_t{1} << 32;  // a 32-bit address can't leave it
 constexpr uint64_t kMostBlocks = 4096;              // under way at once on a thread
+// After so long without progress a thread of this machine sleeps between turns, and the caller is told.
+constexpr auto kPatience = std::chrono::milliseconds(5);
+constexpr auto kNap = std::chrono::microseconds(50);
 
 uint64_t product(const Extent& e) { return uint64_t{e[0]} * e[1] * e[2]; }
 
@@ -250,6 +253,13 @@ bool Grid::turn(BlockRun& block) {
   return moved;
 }
 
+// What the blocks wait for is another thread's to write: of this grid, of the host, of another grid.
+void Grid::let_others(std::chrono::steady_clock::time_point since) {
+  if (std::chrono::steady_clock::now() - since < kPatience) return std::this_thread::yield();
+  if (settings_.stands) settings_.stands();
+  std::this_thread::sleep_for(kNap);
+}
+
 void Grid::work_waiting() {
   std::vector<std::unique_ptr<BlockRun>> active, spare;
   auto begin = [&]() -> bool {
@@ -273,6 +283,7 @@ void Grid::work_waiting() {
     while (begin()) {
     }
   }
+  auto progress = std::chrono::steady_clock::now();
   while (!stopped_ && (!active.empty() || begin())) {
     bool moved = false;
     for (size_t i = 0; i < active.size() && !stopped_;) {
@@ -287,7 +298,11 @@ void Grid::work_waiting() {
       if (!stopped_ && !ready(block, 0)) return keep(stuck(block));
       if (!here || launch_.cooperative) ++i;  // a block that gets on is run to its end
     }
-    if (!moved && !active.empty() && !begin()) std::this_thread::yield();
+    if (moved || active.empty() || begin()) {
+      progress = std::chrono::steady_clock::now();
+    } else {
+      let_others(progress);
+    }
   }
   if (stopped_) {  // stacks of warps that were left in the middle are dropped with the block
     std::lock_guard lock(mutex_);

@@ -7,6 +7,8 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -87,6 +89,7 @@ class Grid {
   void run_block(BlockRun& block);  // warps one after the other, on this stack
   bool turn(BlockRun& block);       // each ready warp once; whether any did more than wait
   void release_barrier(BlockRun& block, int32_t number);
+  void let_others(std::chrono::steady_clock::time_point since);
   WarpRun* ready(BlockRun& block, size_t after);  // the next that can run, in turn; null: none
   void rest(WarpRun& run);                        // gives the processor to the next warp, or to the scheduler
   Result<std::unique_ptr<BlockRun>> make_block(bool fibers);

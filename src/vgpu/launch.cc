@@ -82,6 +82,16 @@ ParameterLayout parameter_layout(const ptx::Function& kernel) {
   return out;
 }
 
+Result<void> make_ready(Program& program, std::string_view name, const Launch& launch, const Settings& settings) {
+  const ptx::Function* kernel = program.kernel(name);
+  if (!kernel) return fail(diagnose(Code::E962, {}, {{"name", std::string(name)}, {"remedy", ""}}));
+  double seconds = 0;
+  auto code =
+      compiled(program, *kernel, class_of(launch.block[0], launch.block[1], launch.block[2]), settings, &seconds);
+  if (!code) return fail(code.error());
+  return {};
+}
+
 Result<Ran> run(Program& program, std::string_view name, const Launch& launch, const Settings& settings) {
   const ptx::Function* kernel = program.kernel(name);
   if (!kernel) return fail(diagnose(Code::E962, {}, {{"name", std::string(name)}, {"remedy", ""}}));

@@ -84,6 +84,7 @@ struct Settings {
   std::shared_ptr<const TextureTable> textures;   // what handles lead to; null: there are none
   std::optional<Machine> machine;                 // other than this one; it must run here
   const Queries* queries = nullptr;               // what kernels may ask of the device; null: nothing
+  std::function<void()> stands;  // called, again and again, while blocks only wait for what none of them writes
 };
 
 struct Ran {
@@ -104,6 +105,9 @@ int64_t static_shared_bytes(const ptx::Module& module, const ptx::Function& kern
 // What forbids a launch of a kernel that has so much static shared memory (E960).
 std::optional<Diagnostic> beyond_limits(const ptx::Function& kernel, const Launch& launch, const Limits& limits,
                                         int64_t static_shared);
+
+// Has the code that a launch needs made, so that running it won't take that time. Errors as of run().
+Result<void> make_ready(Program& program, std::string_view kernel, const Launch& launch, const Settings& settings);
 
 // Blocks until the grid is done, and all that kernels launch because of it. Errors are what forbids a launch at all:
 // limits passed (E960), an instruction without an implementation (N920), a wrong size of arguments (E961).

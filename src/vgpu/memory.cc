@@ -73,6 +73,7 @@ Result<std::shared_ptr<Memory>> Memory::create() {
   for (int bits = kLargest; bits >= kLeast; --bits) {
     if (!place(memory->space_, bits)) continue;
     memory->fresh_ = memory->space_.first + kSlab;
+    memory->fresh_end_ = memory->last_ = memory->space_.first + memory->space_.bytes;
     return memory;
   }
   return fail(diagnose(Code::E950, {}, {{"why", std::strerror(errno)}}));
@@ -97,29 +98,52 @@ Result<uint64_t> Memory::allocate(int64_t bytes, int64_t align, Holds holds, std
                                   int64_t reach) {
   std::lock_guard lock(mutex_);
   auto none = [&] { return fail(diagnose(Code::E951, {}, {{"bytes", std::to_string(bytes)}})); };
-  if (bytes < 0 || static_cast<uint64_t>(bytes) > space_.bytes) return none();
-  uint64_t size = std::max<uint64_t>(static_cast<uint64_t>(bytes), 1);
-  uint64_t to = std::max<uint64_t>(static_cast<uint64_t>(align), 256);
-  uint64_t end = space_.first + space_.bytes;
+  if (bytes < 0 || static_cast<uint64_t>(bytes) > space_.bytes || reach < 0) return none();
   if (of_launch(holds)) {
     if (auto at = reused(bytes, holds)) return *at;
   }
-  bool own = size > kSlab / 8 || reach > 0;  // pages of its own
-  uint64_t at = up(next_, to);
-  if (own || at + size + kGap > next_end_) {
-    // What one reaches ends where the next one's own begins.
-    at = up(fresh_ + static_cast<uint64_t>(std::max<int64_t>(0, reach - gap_)), std::max(to, kPage));
-    uint64_t until = up(at + size + kGap, own ? kPage : kSlab);
-    if (at < fresh_ || until < at || until > end || at + static_cast<uint64_t>(reach) > end || !commit(at, until))
-      return none();
-    fresh_ = std::max(until + kPage, at + static_cast<uint64_t>(reach));
-    gap_ = static_cast<int64_t>(fresh_ - until);
-    if (!own) next_end_ = until;
-  }
-  if (!own) next_ = at + size + kGap;
-  all_[at] = std::make_shared<Allocation>(Allocation{at, bytes, holds, device, std::move(name), ++count_, false});
+  uint64_t size = std::max<uint64_t>(static_cast<uint64_t>(bytes), 1);
+  uint64_t to = std::max<uint64_t>(static_cast<uint64_t>(align), 256);
+  bool launch = reach > 0 || of_launch(holds) || holds == Holds::kHeap;
+  auto at = launch ? from_end(size, to, static_cast<uint64_t>(reach)) : from_start(size, to);
+  if (!at) return none();
+  uint64_t number = launch ? ++launch_count_ : ++count_;
+  all_[*at] = std::make_shared<Allocation>(Allocation{*at, bytes, holds, device, std::move(name), number, false});
   if (!of_launch(holds)) used_[device] += bytes;
-  set(at, bytes, 0, first_bits(holds));
+  set(*at, bytes, 0, first_bits(holds));
+  return *at;
+}
+
+std::optional<uint64_t> Memory::from_start(uint64_t size, uint64_t align) {
+  bool own = size > kSlab / 8;  // pages of its own
+  uint64_t at = up(slab_.next, align);
+  if (own || at + size + kGap > slab_.end) {
+    at = up(fresh_, std::max(align, kPage));
+    uint64_t until = up(at + size + kGap, own ? kPage : kSlab);
+    if (at < fresh_ || until < at || until > fresh_end_ || !commit(at, until)) return std::nullopt;
+    fresh_ = until + kPage;
+    if (!own) slab_.end = until;
+  }
+  if (!own) slab_.next = at + size + kGap;
+  return at;
+}
+
+std::optional<uint64_t> Memory::from_end(uint64_t size, uint64_t align, uint64_t reach) {
+  bool own = size > kSlab / 8 || reach > 0;
+  uint64_t at = up(launch_slab_.next, align);
+  if (own || at + size + kGap > launch_slab_.end) {
+    uint64_t pages = up(size + kGap, own ? kPage : kSlab);
+    align = std::max(align, kPage);
+    // Neither lies where the other reaches.
+    uint64_t room = fresh_end_ - fresh_, before = 2 * reach + align;
+    if (pages > room || room - pages < before || last_ < fresh_ + before) return std::nullopt;
+    at = down(std::min(fresh_end_ - pages, last_ - reach), align);
+    if (!commit(at, at + pages)) return std::nullopt;
+    last_ = at;
+    fresh_end_ = at - reach;
+    if (!own) launch_slab_.end = at + pages;
+  }
+  if (!own) launch_slab_.next = at + size + kGap;
   return at;
 }
 
@@ -132,7 +156,7 @@ std::optional<uint64_t> Memory::reused(int64_t bytes, Holds holds) {
   auto again = std::make_shared<Allocation>(*all_[at]);
   again->released = false;
   again->bytes = bytes;
-  again->number = ++count_;
+  again->number = ++launch_count_;
   all_[at] = std::move(again);
   set(at, bytes, 0, first_bits(holds));
   return at;

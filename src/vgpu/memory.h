@@ -4,7 +4,9 @@
 //
 // The whole range may be read by this process at any time (what nobody allocated reads as zeros), so compiled kernels
 // load first and look at the shadow beside it. It may be written only where something is allocated. Addresses are not
-// given out again after a release, until all have been: that makes a use after free visible for sure.
+// given out again after a release, until all have been: that makes a use after free visible for sure. What launches
+// take for themselves grows down from the end of the range, so that the program's own allocations lie and are numbered
+// the same whenever its kernels run.
 //
 // Shadow: a byte for each aligned word of four bytes; bit i: byte i of the word holds a value; bit 4 + i: byte i may be
 // written. A load needs the low bits of its bytes, a store the high ones. Constants have only the low bits. Fresh
@@ -102,16 +104,21 @@ class Memory {
   uint8_t* shadow(uint64_t address) const;
   void set(uint64_t address, int64_t bytes, uint8_t and_bits, uint8_t or_bits);
   bool commit(uint64_t first, uint64_t last);
+  std::optional<uint64_t> from_start(uint64_t size, uint64_t align);
+  std::optional<uint64_t> from_end(uint64_t size, uint64_t align, uint64_t reach);
   std::optional<uint64_t> reused(int64_t bytes, Holds holds);
 
   AddressSpace space_;
   mutable std::mutex mutex_;
   std::map<uint64_t, std::shared_ptr<const Allocation>> all_;  // by address, released ones too
-  uint64_t next_ = 0;                                          // small ones
-  uint64_t next_end_ = 0;                                      // of the slab that next_ lies in
-  uint64_t fresh_ = 0;                                         // no page from here on was used
-  int64_t gap_ = 0;                                            // bytes before fresh_ that are nobody's
-  uint64_t count_ = 0;
+  struct Slab {
+    uint64_t next = 0, end = 0;  // small ones
+  };
+  Slab slab_, launch_slab_;
+  uint64_t fresh_ = 0;      // no page from here on was used, up to
+  uint64_t fresh_end_ = 0;  // here, what comes before it reached
+  uint64_t last_ = 0;       // where what lies behind that starts
+  uint64_t count_ = 0, launch_count_ = 0;
   // Memory of launches that ended, by what it held and its size: launches come by the thousand.
   std::multimap<std::pair<Holds, int64_t>, uint64_t> spare_;
   std::map<int, int64_t> used_;

@@ -105,6 +105,18 @@ class Programs(unittest.TestCase):
         self.assertIn("out_of_bounds.cu:4", err)
         self.assertEqual(run("--check", "continue", "--", program)[0], 3)
 
+    def test_what_is_left_when_main_ends(self):
+        program = build("unfinished")
+        code, out, err = run("--", program, "fault")
+        self.assertEqual((code, out), (1, ""))
+        self.assertIn("unfinished.cu:5", err)
+        self.assertEqual(run("--", program, "print"), (0, "said\n", ""))
+        self.assertEqual(run("--", program, "latch"), (0, "host\nsaid\n", ""))
+        self.assertEqual(run("--", program, "stuck"), (0, "", ""))
+        code, out, err = run("--timeout", "1", "--", program, "stuck")
+        self.assertEqual((code, out), (1, ""))
+        self.assertIn("the kernel did not end in time", err)
+
     def test_textures(self):
         self.assertEqual(run("--", build("textures")), (0, "0 failures\n", ""))
 

@@ -22,7 +22,7 @@ Error cudaMallocArray(Array** out, const ChannelDesc* channels, size_t width, si
 }
 
 Error cudaFreeArray(Array* handle) {
-  return entry([&] {
+  return entry_when_done([&] {
     if (!handle) return Error::kSuccess;
     auto array = Live<Array>::all().find(handle);
     if (!array || !array->owned) return Error::kInvalidValue;
@@ -61,7 +61,7 @@ Error cudaMallocMipmappedArray(MipmappedArray** out, const ChannelDesc* channels
 }
 
 Error cudaFreeMipmappedArray(MipmappedArray* handle) {
-  return entry([&] {
+  return entry_when_done([&] {
     if (!handle) return Error::kSuccess;
     auto all = Live<MipmappedArray>::all().find(handle);
     if (!all) return Error::kInvalidResourceHandle;

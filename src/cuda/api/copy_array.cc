@@ -7,34 +7,43 @@
 namespace quern::cuda {
 namespace {
 
-Error submit_copy(const Copy3D& copy, const Array* array, size_t x_bytes, size_t width, Stream* stream) {
+Error submit_elements(const Copy3D& copy, const Array* array, size_t x_bytes, size_t width, Stream* stream, bool sync) {
   auto found = Live<Array>::all().find(array);
   if (!found) return Error::kInvalidResourceHandle;
   if (x_bytes % found->element_bytes || width % found->element_bytes) return Error::kInvalidValue;
-  if (Error e = check_copy(copy); e != Error::kSuccess) return e;
-  return submit(stream, copy);
+  return submit_copy(stream, copy, sync);
+}
+
+Error rows_in(Array* to, size_t x, size_t y, const void* from, size_t pitch, size_t width, size_t height, CopyKind kind,
+              Stream* stream, bool sync) {
+  return open_entry([&] {
+    return submit_elements(array_copy_in(to, x, y, from, pitch, width, height, kind), to, x, width, stream, sync);
+  });
 }
 
 Error cudaMemcpy2DToArrayAsync(Array* to, size_t x, size_t y, const void* from, size_t pitch, size_t width,
                                size_t height, CopyKind kind, Stream* stream) {
-  return open_entry(
-      [&] { return submit_copy(array_copy_in(to, x, y, from, pitch, width, height, kind), to, x, width, stream); });
+  return rows_in(to, x, y, from, pitch, width, height, kind, stream, false);
 }
-
 Error cudaMemcpy2DToArray(Array* to, size_t x, size_t y, const void* from, size_t pitch, size_t width, size_t height,
                           CopyKind kind) {
-  return cudaMemcpy2DToArrayAsync(to, x, y, from, pitch, width, height, kind, nullptr);
+  return rows_in(to, x, y, from, pitch, width, height, kind, nullptr, true);
+}
+
+Error rows_out(void* to, size_t pitch, const Array* from, size_t x, size_t y, size_t width, size_t height,
+               CopyKind kind, Stream* stream, bool sync) {
+  return open_entry([&] {
+    return submit_elements(array_copy_out(to, pitch, from, x, y, width, height, kind), from, x, width, stream, sync);
+  });
 }
 
 Error cudaMemcpy2DFromArrayAsync(void* to, size_t pitch, const Array* from, size_t x, size_t y, size_t width,
                                  size_t height, CopyKind kind, Stream* stream) {
-  return open_entry(
-      [&] { return submit_copy(array_copy_out(to, pitch, from, x, y, width, height, kind), from, x, width, stream); });
+  return rows_out(to, pitch, from, x, y, width, height, kind, stream, false);
 }
-
 Error cudaMemcpy2DFromArray(void* to, size_t pitch, const Array* from, size_t x, size_t y, size_t width, size_t height,
                             CopyKind kind) {
-  return cudaMemcpy2DFromArrayAsync(to, pitch, from, x, y, width, height, kind, nullptr);
+  return rows_out(to, pitch, from, x, y, width, height, kind, nullptr, true);
 }
 
 // Bytes in the order of rows, from a place in the first of them on: the piece of a first row, whole rows, the piece of
@@ -56,33 +65,42 @@ Error by_rows(const Array* handle, size_t x, size_t y, size_t bytes, F copy) {
   return Error::kSuccess;
 }
 
-Error cudaMemcpyToArrayAsync(Array* to, size_t x, size_t y, const void* from, size_t bytes, CopyKind kind,
-                             Stream* stream) {
+Error bytes_in(Array* to, size_t x, size_t y, const void* from, size_t bytes, CopyKind kind, Stream* stream,
+               bool sync) {
   return open_entry([&] {
     return by_rows(to, x, y, bytes, [&](size_t done, size_t at_x, size_t at_y, size_t width, size_t height) {
       const void* piece = static_cast<const std::byte*>(from) + done;
-      return submit_copy(array_copy_in(to, at_x, at_y, piece, width, width, height, kind), to, at_x, width, stream);
+      Copy3D copy = array_copy_in(to, at_x, at_y, piece, width, width, height, kind);
+      return submit_elements(copy, to, at_x, width, stream, sync);
     });
   });
 }
 
+Error cudaMemcpyToArrayAsync(Array* to, size_t x, size_t y, const void* from, size_t bytes, CopyKind kind,
+                             Stream* stream) {
+  return bytes_in(to, x, y, from, bytes, kind, stream, false);
+}
 Error cudaMemcpyToArray(Array* to, size_t x, size_t y, const void* from, size_t bytes, CopyKind kind) {
-  return cudaMemcpyToArrayAsync(to, x, y, from, bytes, kind, nullptr);
+  return bytes_in(to, x, y, from, bytes, kind, nullptr, true);
+}
+
+Error bytes_out(void* to, const Array* from, size_t x, size_t y, size_t bytes, CopyKind kind, Stream* stream,
+                bool sync) {
+  return open_entry([&] {
+    return by_rows(from, x, y, bytes, [&](size_t done, size_t at_x, size_t at_y, size_t width, size_t height) {
+      void* piece = static_cast<std::byte*>(to) + done;
+      Copy3D copy = array_copy_out(piece, width, from, at_x, at_y, width, height, kind);
+      return submit_elements(copy, from, at_x, width, stream, sync);
+    });
+  });
 }
 
 Error cudaMemcpyFromArrayAsync(void* to, const Array* from, size_t x, size_t y, size_t bytes, CopyKind kind,
                                Stream* stream) {
-  return open_entry([&] {
-    return by_rows(from, x, y, bytes, [&](size_t done, size_t at_x, size_t at_y, size_t width, size_t height) {
-      void* piece = static_cast<std::byte*>(to) + done;
-      return submit_copy(array_copy_out(piece, width, from, at_x, at_y, width, height, kind), from, at_x, width,
-                         stream);
-    });
-  });
+  return bytes_out(to, from, x, y, bytes, kind, stream, false);
 }
-
 Error cudaMemcpyFromArray(void* to, const Array* from, size_t x, size_t y, size_t bytes, CopyKind kind) {
-  return cudaMemcpyFromArrayAsync(to, from, x, y, bytes, kind, nullptr);
+  return bytes_out(to, from, x, y, bytes, kind, nullptr, true);
 }
 
 Error cudaMemcpy2DArrayToArray(Array* to, size_t to_x, size_t to_y, const Array* from, size_t from_x, size_t from_y,
@@ -98,7 +116,7 @@ Error cudaMemcpy2DArrayToArray(Array* to, size_t to_x, size_t to_y, const Array*
     copy.src_pos = {from_x / b->element_bytes, from_y, 0};
     copy.extent = {width / a->element_bytes, height, 1};
     copy.kind = kind;
-    return submit_copy(copy, to, to_x, width, nullptr);
+    return submit_elements(copy, to, to_x, width, nullptr, true);
   });
 }
 

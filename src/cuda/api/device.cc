@@ -82,7 +82,7 @@ Error cudaSetValidDevices(int* devices, int count) {
 }
 
 Error cudaDeviceReset() {
-  return entry([&] {
+  return entry_when_done([&] {
     int device = thread_state().device;
     for (const auto& image : Registry::get().images()) image->unload(device);
     release_all(device);

@@ -10,6 +10,7 @@
 #include "cuda/api/exports.h"
 #include "cuda/runtime/process.h"
 #include "cuda/runtime/stream.h"
+#include "cuda/runtime/workers.h"
 
 namespace quern::cuda {
 
@@ -53,6 +54,33 @@ struct PerThread<kFunction> {
     return argument;
   }
 };
+
+// For what takes away something that work may use: all of it has been done.
+template <class F>
+Error entry_when_done(F&& body) {
+  return open_entry([&] {
+    if (in_host_function()) return Error::kNotPermitted;
+    finish_all();
+    Lock lock(Process::get().mutex);
+    return body();
+  });
+}
+
+// For allocations: where there is no memory left, what is freed in streams comes first.
+template <class F>
+Error allocating_entry(F&& body) {
+  return open_entry([&] {
+    for (bool again : {true, false}) {
+      {
+        Lock lock(Process::get().mutex);
+        Error e = body();
+        if (e != Error::kMemoryAllocation || !again) return e;
+      }
+      finish_all();
+    }
+    return Error::kMemoryAllocation;
+  });
+}
 
 }  // namespace quern::cuda
 

@@ -50,26 +50,37 @@ Error cudaStreamWaitEvent(Stream* stream, Event* handle, unsigned flags) {
   });
 }
 
-Error happened(Event* handle) {
-  return entry([&] {
-    auto event = Live<Event>::all().find(handle);
-    if (!event) return Error::kInvalidResourceHandle;
-    return event->capture ? Error::kCapturedEvent : Error::kSuccess;
+// ask(a copy of the event), without the lock.
+template <class F>
+Error about(Event* handle, F ask) {
+  return open_entry([&] {
+    Event now;
+    {
+      Lock lock(Process::get().mutex);
+      auto event = Live<Event>::all().find(handle);
+      if (!event) return Error::kInvalidResourceHandle;
+      if (event->capture) return Error::kCapturedEvent;
+      now = *event;
+    }
+    return ask(now);
   });
 }
 
-Error cudaEventQuery(Event* handle) { return happened(handle); }
-Error cudaEventSynchronize(Event* handle) { return happened(handle); }
+Error cudaEventQuery(Event* handle) {
+  return about(handle, [](const Event& e) { return query(e); });
+}
+Error cudaEventSynchronize(Event* handle) {
+  return about(handle, [](const Event& e) { return synchronize(e); });
+}
 
 Error cudaEventElapsedTime(float* out, Event* first, Event* last) {
   return entry([&] {
     auto a = Live<Event>::all().find(first), b = Live<Event>::all().find(last);
     if (!a || !b) return Error::kInvalidResourceHandle;
     if (!out) return Error::kInvalidValue;
-    if (((a->flags | b->flags) & kEventDisableTiming) || !a->recorded || !b->recorded) {
-      return Error::kInvalidResourceHandle;
-    }
-    *out = std::chrono::duration<float, std::milli>(b->time - a->time).count();
+    if (((a->flags | b->flags) & kEventDisableTiming) || !a->mark || !b->mark) return Error::kInvalidResourceHandle;
+    if (!a->mark->done || !b->mark->done) return Error::kNotReady;
+    *out = std::chrono::duration<float, std::milli>(b->mark->time - a->mark->time).count();
     return Error::kSuccess;
   });
 }

@@ -221,6 +221,7 @@ Error cudaGraphUpload(GraphExec* handle, Stream* stream) {
 }
 
 UpdateResult update(GraphExec& exec, const Graph& graph, UpdateResultInfo& info) {
+  exec.own();
   auto old_order = exec.graph->order(), new_order = graph.order();
   if (old_order.size() != new_order.size()) return UpdateResult::kTopologyChanged;
   for (size_t i = 0; i < new_order.size(); ++i) {

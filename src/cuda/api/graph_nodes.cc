@@ -39,6 +39,7 @@ Error operation_of(const KernelNodeParams& params, Operation& out) {
   }
   KernelCall call;
   Error e = prepare(r, thread_state().device, call);
+  if (e == Error::kSuccess) e = make_ready(call, thread_state().device);
   out = std::move(call);
   return e;
 }

@@ -56,6 +56,7 @@ Error cudaGraphNodeGetType(Node* node, NodeType* out) {
       NodeType operator()(const FreeCall&) { return NodeType::kMemFree; }
       NodeType operator()(const ChildGraph&) { return NodeType::kGraph; }
       NodeType operator()(const LibraryCall&) { return NodeType::kKernel; }
+      NodeType operator()(const ReleaseCall&) { return NodeType::kMemFree; }
     };
     *out = std::visit(TypeOf{}, node->operation);
     return Error::kSuccess;

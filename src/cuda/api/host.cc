@@ -24,7 +24,7 @@ Error cudaHostAlloc(void** out, size_t bytes, unsigned flags) {
 Error cudaMallocHost(void** out, size_t bytes) { return cudaHostAlloc(out, bytes, 0); }
 
 Error cudaFreeHost(void* pointer) {
-  return entry([&] {
+  return entry_when_done([&] {
     if (!pointer) return Error::kSuccess;
     auto found = allocation_of(pointer);
     bool ours = found && found->name == kNameHost && found->address == reinterpret_cast<uint64_t>(pointer);
@@ -40,7 +40,7 @@ Error cudaHostRegister(void* pointer, size_t bytes, unsigned flags) {
 }
 
 Error cudaHostUnregister(void* pointer) {
-  return entry([&] { return unregister_host(pointer); });
+  return entry_when_done([&] { return unregister_host(pointer); });
 }
 
 Error cudaHostGetDevicePointer(void** out, void* pointer, unsigned flags) {

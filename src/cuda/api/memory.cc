@@ -8,7 +8,7 @@ namespace quern::cuda {
 namespace {
 
 Error cudaMalloc(void** pointer, size_t bytes) {
-  return entry([&] {
+  return allocating_entry([&] {
     if (!pointer) return Error::kInvalidValue;
     *pointer = nullptr;
     if (!bytes) return Error::kSuccess;
@@ -20,7 +20,7 @@ Error cudaMalloc(void** pointer, size_t bytes) {
 }
 
 Error cudaFree(void* pointer) {
-  return entry([&] {
+  return entry_when_done([&] {
     if (!pointer) return Error::kSuccess;
     if (capture_forbids_waiting()) return Error::kStreamCaptureUnsupported;
     auto found = allocation_of(pointer);
@@ -53,7 +53,7 @@ Error cudaMalloc3D(PitchedPtr* pointer, Extent extent) {
 }
 
 Error cudaMallocManaged(void** pointer, size_t bytes, unsigned flags) {
-  return entry([&] {
+  return allocating_entry([&] {
     if (!pointer || !bytes || bytes > INT64_MAX || (flags != 1 && flags != 2)) return Error::kInvalidValue;
     *pointer = allocate(static_cast<int64_t>(bytes), vgpu::Holds::kHost, kNameManaged, thread_state().device);
     return *pointer ? Error::kSuccess : Error::kMemoryAllocation;

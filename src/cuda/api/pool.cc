@@ -9,7 +9,7 @@ namespace quern::cuda {
 namespace {
 
 // In a capture the allocation is a node of the graph.
-Error allocate_in(Stream* handle, std::shared_ptr<Pool> pool, size_t bytes, void** out) {
+Error allocate_in(Stream* handle, const std::shared_ptr<Pool>& pool, size_t bytes, void** out) {
   auto stream = find_stream(handle);
   if (!stream) return Error::kInvalidResourceHandle;
   if (!out) return Error::kInvalidValue;
@@ -19,30 +19,44 @@ Error allocate_in(Stream* handle, std::shared_ptr<Pool> pool, size_t bytes, void
   return stream->capture ? submit(handle, AllocCall{pool->props, bytes, *out}) : Error::kSuccess;
 }
 
+// It is there at once: whoever uses it is behind the call.
 Error cudaMallocAsync(void** out, size_t bytes, Stream* stream) {
-  return entry([&] {
+  return allocating_entry([&] {
     auto found = find_stream(stream);
     return found ? allocate_in(stream, current_pool(found->device), bytes, out) : Error::kInvalidResourceHandle;
   });
 }
 
 Error cudaMallocFromPoolAsync(void** out, size_t bytes, Pool* handle, Stream* stream) {
-  return entry([&] {
+  return allocating_entry([&] {
     auto pool = Live<Pool>::all().find(handle);
     return pool ? allocate_in(stream, pool, bytes, out) : Error::kInvalidValue;
   });
 }
 
+// What was put into the stream before may still use it.
 Error cudaFreeAsync(void* pointer, Stream* handle) {
-  return entry([&] {
-    auto stream = find_stream(handle);
-    if (!stream) return Error::kInvalidResourceHandle;
-    if (!pointer) return Error::kSuccess;
-    auto found = allocation_of(pointer);
-    if (!found || found->address != reinterpret_cast<uint64_t>(pointer)) return Error::kInvalidValue;
-    if (stream->capture) return submit(handle, FreeCall{pointer});
-    if (give_back(pointer)) return Error::kSuccess;
-    return found->holds == vgpu::Holds::kGlobal && release(pointer) ? Error::kSuccess : Error::kInvalidValue;
+  return open_entry([&] {
+    Operation operation = ReleaseCall{pointer};
+    {
+      Lock lock(Process::get().mutex);
+      auto stream = find_stream(handle);
+      if (!stream) return Error::kInvalidResourceHandle;
+      if (!pointer) return Error::kSuccess;
+      auto found = allocation_of(pointer);
+      if (!found || found->address != reinterpret_cast<uint64_t>(pointer)) return Error::kInvalidValue;
+      if (stream->capture) {
+        operation = FreeCall{pointer};
+      } else if (!begin_release(*found)) {
+        return Error::kInvalidValue;
+      }
+    }
+    Error e = submit(handle, std::move(operation));
+    if (e != Error::kSuccess) {
+      Lock lock(Process::get().mutex);
+      cancel_release(pointer);
+    }
+    return e;
   });
 }
 

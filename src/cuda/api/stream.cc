@@ -40,7 +40,9 @@ Error cudaStreamSynchronize(Stream* stream) {
   return open_entry([&] { return synchronize(stream); });
 }
 
-Error cudaStreamQuery(Stream* stream) { return cudaStreamSynchronize(stream); }
+Error cudaStreamQuery(Stream* stream) {
+  return open_entry([&] { return query(stream); });
+}
 
 Error cudaDeviceSynchronize() {
   return open_entry([&] { return synchronize_device(); });

@@ -21,30 +21,30 @@ Error locate(const void* symbol, vgpu::Program::Placed& out) {
 }
 
 Error copy_symbol(const void* symbol, void* outside, size_t bytes, size_t offset, CopyKind kind, bool in,
-                  Stream* stream) {
+                  Stream* stream, bool sync) {
   return open_entry([&] {
     Copy3D copy;
     if (Error e = symbol_copy(symbol, outside, bytes, offset, kind, in, copy); e != Error::kSuccess) return e;
-    return submit(stream, copy);
+    return submit_copy(stream, copy, sync);
   });
 }
 
 Error cudaMemcpyToSymbolAsync(const void* symbol, const void* from, size_t bytes, size_t offset, CopyKind kind,
                               Stream* stream) {
-  return copy_symbol(symbol, const_cast<void*>(from), bytes, offset, kind, true, stream);
+  return copy_symbol(symbol, const_cast<void*>(from), bytes, offset, kind, true, stream, false);
 }
 
 Error cudaMemcpyToSymbol(const void* symbol, const void* from, size_t bytes, size_t offset, CopyKind kind) {
-  return cudaMemcpyToSymbolAsync(symbol, from, bytes, offset, kind, nullptr);
+  return copy_symbol(symbol, const_cast<void*>(from), bytes, offset, kind, true, nullptr, true);
 }
 
 Error cudaMemcpyFromSymbolAsync(void* to, const void* symbol, size_t bytes, size_t offset, CopyKind kind,
                                 Stream* stream) {
-  return copy_symbol(symbol, to, bytes, offset, kind, false, stream);
+  return copy_symbol(symbol, to, bytes, offset, kind, false, stream, false);
 }
 
 Error cudaMemcpyFromSymbol(void* to, const void* symbol, size_t bytes, size_t offset, CopyKind kind) {
-  return cudaMemcpyFromSymbolAsync(to, symbol, bytes, offset, kind, nullptr);
+  return copy_symbol(symbol, to, bytes, offset, kind, false, nullptr, true);
 }
 
 Error cudaGetSymbolAddress(void** out, const void* symbol) {

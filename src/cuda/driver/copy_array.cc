@@ -51,10 +51,10 @@ Error plan(const DriverCopy3D& c, Copy3D& out) {
   if (e != Error::kSuccess) return e;
   out.extent = {c.width / element, c.height, c.depth};
   out.kind = kind_of(c.to.memory, c.from.memory);
-  return check_copy(out);
+  return Error::kSuccess;
 }
 
-Error cuMemcpy3DAsync_v2(const DriverCopy3D* c, Stream* stream) {
+Error copy_box(const DriverCopy3D* c, Stream* stream, bool sync) {
   return open_entry([&] {
     if (!c) return Error::kInvalidValue;
     Copy3D copy{};
@@ -62,57 +62,54 @@ Error cuMemcpy3DAsync_v2(const DriverCopy3D* c, Stream* stream) {
       Lock lock(Process::get().mutex);
       if (Error e = plan(*c, copy); e != Error::kSuccess) return e;
     }
-    return submit(stream, copy);
+    return submit_copy(stream, copy, sync);
   });
 }
 
-Error cuMemcpy3D_v2(const DriverCopy3D* c) { return cuMemcpy3DAsync_v2(c, nullptr); }
+Error cuMemcpy3DAsync_v2(const DriverCopy3D* c, Stream* stream) { return copy_box(c, stream, false); }
+Error cuMemcpy3D_v2(const DriverCopy3D* c) { return copy_box(c, nullptr, true); }
 
-Error cuMemcpy2DAsync_v2(const DriverCopy2D* c, Stream* stream) {
+Error copy_rows(const DriverCopy2D* c, Stream* stream, bool sync) {
   if (!c) return remember(Error::kInvalidValue);
   auto side = [](const DriverCopy2DSide& s) {
     return DriverCopy3DSide{s.x, s.y, 0, 0, s.memory, s.host, s.device, s.array, nullptr, s.pitch, 0};
   };
   DriverCopy3D all{side(c->from), side(c->to), c->width, c->height, 1};
-  return cuMemcpy3DAsync_v2(&all, stream);
+  return copy_box(&all, stream, sync);
 }
 
-Error cuMemcpy2D_v2(const DriverCopy2D* c) { return cuMemcpy2DAsync_v2(c, nullptr); }
+Error cuMemcpy2DAsync_v2(const DriverCopy2D* c, Stream* stream) { return copy_rows(c, stream, false); }
+Error cuMemcpy2D_v2(const DriverCopy2D* c) { return copy_rows(c, nullptr, true); }
 
-// Bytes of an array of one dimension.
-using Into = Error (*)(Array*, size_t, size_t, const void*, size_t, CopyKind, Stream*);
-using OutOf = Error (*)(void*, const Array*, size_t, size_t, size_t, CopyKind, Stream*);
-
-Error into(Array* to, size_t offset, const void* from, size_t bytes, CopyKind kind, Stream* stream) {
-  return reinterpret_cast<Into>(find_export("cudaMemcpyToArrayAsync", 13))(to, offset, 0, from, bytes, kind, stream);
-}
-
-Error out_of(void* to, const Array* from, size_t offset, size_t bytes, CopyKind kind, Stream* stream) {
-  return reinterpret_cast<OutOf>(find_export("cudaMemcpyFromArrayAsync", 13))(to, from, offset, 0, bytes, kind, stream);
+// Bytes of an array of one dimension, by the runtime's function of that name.
+template <class... A>
+Error runtime(const char* name, A... arguments) {
+  return reinterpret_cast<Error (*)(A...)>(find_export(name, 13))(arguments...);
 }
 
 Error cuMemcpyHtoAAsync_v2(Array* to, size_t offset, const void* from, size_t bytes, Stream* stream) {
-  return into(to, offset, from, bytes, CopyKind::kHostToDevice, stream);
+  return runtime("cudaMemcpyToArrayAsync", to, offset, size_t{0}, from, bytes, CopyKind::kHostToDevice, stream);
 }
 Error cuMemcpyHtoA_v2(Array* to, size_t offset, const void* from, size_t bytes) {
-  return cuMemcpyHtoAAsync_v2(to, offset, from, bytes, nullptr);
+  return runtime("cudaMemcpyToArray", to, offset, size_t{0}, from, bytes, CopyKind::kHostToDevice);
 }
-Error cuMemcpyAtoHAsync_v2(void* to, Array* from, size_t offset, size_t bytes, Stream* stream) {
-  return out_of(to, from, offset, bytes, CopyKind::kDeviceToHost, stream);
+Error cuMemcpyAtoHAsync_v2(void* to, const Array* from, size_t offset, size_t bytes, Stream* stream) {
+  return runtime("cudaMemcpyFromArrayAsync", to, from, offset, size_t{0}, bytes, CopyKind::kDeviceToHost, stream);
 }
-Error cuMemcpyAtoH_v2(void* to, Array* from, size_t offset, size_t bytes) {
-  return cuMemcpyAtoHAsync_v2(to, from, offset, bytes, nullptr);
+Error cuMemcpyAtoH_v2(void* to, const Array* from, size_t offset, size_t bytes) {
+  return runtime("cudaMemcpyFromArray", to, from, offset, size_t{0}, bytes, CopyKind::kDeviceToHost);
 }
 Error cuMemcpyDtoA_v2(Array* to, size_t offset, uint64_t from, size_t bytes) {
-  return into(to, offset, reinterpret_cast<const void*>(from), bytes, CopyKind::kDeviceToDevice, nullptr);
+  auto* at = reinterpret_cast<const void*>(from);
+  return runtime("cudaMemcpyToArray", to, offset, size_t{0}, at, bytes, CopyKind::kDeviceToDevice);
 }
-Error cuMemcpyAtoD_v2(uint64_t to, Array* from, size_t offset, size_t bytes) {
-  return out_of(reinterpret_cast<void*>(to), from, offset, bytes, CopyKind::kDeviceToDevice, nullptr);
+Error cuMemcpyAtoD_v2(uint64_t to, const Array* from, size_t offset, size_t bytes) {
+  auto* at = reinterpret_cast<void*>(to);
+  return runtime("cudaMemcpyFromArray", at, from, offset, size_t{0}, bytes, CopyKind::kDeviceToDevice);
 }
-Error cuMemcpyAtoA_v2(Array* to, size_t to_offset, Array* from, size_t from_offset, size_t bytes) {
-  auto copy = reinterpret_cast<Error (*)(Array*, size_t, size_t, const Array*, size_t, size_t, size_t, CopyKind)>(
-      find_export("cudaMemcpyArrayToArray", 13));
-  return copy(to, to_offset, 0, from, from_offset, 0, bytes, CopyKind::kDeviceToDevice);
+Error cuMemcpyAtoA_v2(Array* to, size_t to_offset, const Array* from, size_t from_offset, size_t bytes) {
+  return runtime("cudaMemcpyArrayToArray", to, to_offset, size_t{0}, from, from_offset, size_t{0}, bytes,
+                 CopyKind::kDeviceToDevice);
 }
 
 }  // namespace

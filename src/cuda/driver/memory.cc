@@ -1,4 +1,6 @@
 // Copies and fills as the driver has them: a function for each direction, and elements of 8, 16 and 32 bits.
+#include <optional>
+
 #include "cuda/api/entry.h"
 #include "cuda/runtime/copy.h"
 #include "cuda/runtime/device_memory.h"
@@ -8,43 +10,43 @@ namespace {
 
 void* pointer(uint64_t address) { return reinterpret_cast<void*>(address); }
 
-Error submit_copy(void* to, const void* from, size_t bytes, CopyKind kind, Stream* stream) {
-  return open_entry([&] {
-    Copy3D copy = linear_copy(to, from, bytes, kind);
-    if (Error e = check_copy(copy); e != Error::kSuccess) return e;
-    return submit(stream, copy);
-  });
+// Without a stream: synchronous, in the default one.
+Error copy_bytes(void* to, const void* from, size_t bytes, CopyKind kind, std::optional<Stream*> stream) {
+  return open_entry([&] { return submit_copy(stream.value_or(nullptr), linear_copy(to, from, bytes, kind), !stream); });
 }
 
-Error submit_fill(uint64_t to, size_t pitch, uint32_t value, uint32_t element, size_t width, size_t height,
-                  Stream* stream) {
+Error fill_rows(uint64_t to, size_t pitch, uint32_t value, uint32_t element, size_t width, size_t height,
+                std::optional<Stream*> stream) {
   return open_entry([&] {
     MemsetParams fill{pointer(to), pitch, value, element, width, height};
-    if (Error e = check_fill(fill); e != Error::kSuccess) return e;
-    return submit(stream, fill);
+    return submit_fill(stream.value_or(nullptr), fill, !stream);
   });
 }
 
 Error cuMemcpyHtoDAsync_v2(uint64_t to, const void* from, size_t bytes, Stream* stream) {
-  return submit_copy(pointer(to), from, bytes, CopyKind::kHostToDevice, stream);
+  return copy_bytes(pointer(to), from, bytes, CopyKind::kHostToDevice, stream);
 }
 Error cuMemcpyHtoD_v2(uint64_t to, const void* from, size_t bytes) {
-  return cuMemcpyHtoDAsync_v2(to, from, bytes, nullptr);
+  return copy_bytes(pointer(to), from, bytes, CopyKind::kHostToDevice, std::nullopt);
 }
 Error cuMemcpyDtoHAsync_v2(void* to, uint64_t from, size_t bytes, Stream* stream) {
-  return submit_copy(to, pointer(from), bytes, CopyKind::kDeviceToHost, stream);
+  return copy_bytes(to, pointer(from), bytes, CopyKind::kDeviceToHost, stream);
 }
-Error cuMemcpyDtoH_v2(void* to, uint64_t from, size_t bytes) { return cuMemcpyDtoHAsync_v2(to, from, bytes, nullptr); }
+Error cuMemcpyDtoH_v2(void* to, uint64_t from, size_t bytes) {
+  return copy_bytes(to, pointer(from), bytes, CopyKind::kDeviceToHost, std::nullopt);
+}
 Error cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, Stream* stream) {
-  return submit_copy(pointer(to), pointer(from), bytes, CopyKind::kDeviceToDevice, stream);
+  return copy_bytes(pointer(to), pointer(from), bytes, CopyKind::kDeviceToDevice, stream);
 }
 Error cuMemcpyDtoD_v2(uint64_t to, uint64_t from, size_t bytes) {
-  return cuMemcpyDtoDAsync_v2(to, from, bytes, nullptr);
+  return copy_bytes(pointer(to), pointer(from), bytes, CopyKind::kDeviceToDevice, std::nullopt);
 }
 Error cuMemcpyAsync(uint64_t to, uint64_t from, size_t bytes, Stream* stream) {
-  return submit_copy(pointer(to), pointer(from), bytes, CopyKind::kDefault, stream);
+  return copy_bytes(pointer(to), pointer(from), bytes, CopyKind::kDefault, stream);
 }
-Error cuMemcpy(uint64_t to, uint64_t from, size_t bytes) { return cuMemcpyAsync(to, from, bytes, nullptr); }
+Error cuMemcpy(uint64_t to, uint64_t from, size_t bytes) {
+  return copy_bytes(pointer(to), pointer(from), bytes, CopyKind::kDefault, std::nullopt);
+}
 Error cuMemcpyPeerAsync(uint64_t to, void*, uint64_t from, void*, size_t bytes, Stream* stream) {
   return cuMemcpyAsync(to, from, bytes, stream);
 }
@@ -52,16 +54,16 @@ Error cuMemcpyPeer(uint64_t to, void*, uint64_t from, void*, size_t bytes) { ret
 
 #define QUERN_FILL(bits, type)                                                                                         \
   Error cuMemsetD##bits##Async(uint64_t to, type value, size_t count, Stream* stream) {                                \
-    return submit_fill(to, 0, value, bits / 8, count, 1, stream);                                                      \
+    return fill_rows(to, 0, value, bits / 8, count, 1, stream);                                                        \
   }                                                                                                                    \
   Error cuMemsetD##bits##_v2(uint64_t to, type value, size_t count) {                                                  \
-    return submit_fill(to, 0, value, bits / 8, count, 1, nullptr);                                                     \
+    return fill_rows(to, 0, value, bits / 8, count, 1, std::nullopt);                                                  \
   }                                                                                                                    \
   Error cuMemsetD2D##bits##Async(uint64_t to, size_t pitch, type value, size_t width, size_t height, Stream* stream) { \
-    return submit_fill(to, pitch, value, bits / 8, width, height, stream);                                             \
+    return fill_rows(to, pitch, value, bits / 8, width, height, stream);                                               \
   }                                                                                                                    \
   Error cuMemsetD2D##bits##_v2(uint64_t to, size_t pitch, type value, size_t width, size_t height) {                   \
-    return submit_fill(to, pitch, value, bits / 8, width, height, nullptr);                                            \
+    return fill_rows(to, pitch, value, bits / 8, width, height, std::nullopt);                                         \
   }
 QUERN_FILL(8, uint8_t)
 QUERN_FILL(16, uint16_t)

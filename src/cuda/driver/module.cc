@@ -58,7 +58,7 @@ Error cuLibraryLoadFromFile(Image** out, const char* path, int*, void**, unsigne
 }
 
 Error cuModuleUnload(Image* handle) {
-  return entry([&] {
+  return entry_when_done([&] {
     Image* image = Registry::get().image(handle);
     if (!image) return Error::kInvalidResourceHandle;
     Registry::get().remove(image);

@@ -40,7 +40,7 @@ Error bind(TextureReference& r) {
 
 template <class F>
 Error change(TextureReference* handle, F f) {
-  return entry([&] {
+  return entry_when_done([&] {
     auto r = Live<TextureReference>::all().find(handle);
     if (!r) return Error::kInvalidResourceHandle;
     f(*r);

@@ -85,6 +85,7 @@ Result<Config> config_from_environment() {
                     take(number("QUERN_TIMEOUT", 0.0, 1e9, 0.0), out.timeout_s)}) {
     if (!step) return fail(std::move(step.error()));
   }
+  out.blocking = variable("CUDA_LAUNCH_BLOCKING") == "1";
   out.json = variable("QUERN_JSON") == "1";
   out.cache_folder = artifact::Cache::default_folder();
   return out;

@@ -9,6 +9,7 @@
 //   QUERN_THREADS   of this machine; all by default
 //   QUERN_TIMEOUT   seconds that one kernel may take; none by default
 //   QUERN_JSON      1: reports are a line of JSON on standard error
+//   CUDA_LAUNCH_BLOCKING  1: launches and copies have been done when the call returns
 //   QUERN_CACHE     folder of compiled code, as for other commands (artifact/cache.h)
 #pragma once
 
@@ -26,6 +27,7 @@ struct Config {
   int devices = 1;
   vgpu::Checks checks;
   bool go_on = false;
+  bool blocking = false;  // launches wait: CUDA_LAUNCH_BLOCKING=1
   uint64_t order = 0;
   int threads = 0;
   double timeout_s = 0;

@@ -1,10 +1,13 @@
 #include "cuda/runtime/copy.h"
 
 #include <cstring>
+#include <utility>
 
 #include "cuda/runtime/array.h"
 #include "cuda/runtime/device_memory.h"
+#include "cuda/runtime/host_memory.h"
 #include "cuda/runtime/live.h"
+#include "cuda/runtime/stream.h"
 
 namespace quern::cuda {
 namespace {
@@ -117,7 +120,43 @@ void copy_row(std::byte* to, const std::byte* from, size_t bytes, const Plan& p)
   }
 }
 
+bool on_host(const std::shared_ptr<const vgpu::Allocation>& a) { return a && a->holds == vgpu::Holds::kHost; }
+
+bool must_wait(const Copy3D& c, bool synchronous) {
+  Lock lock(Process::get().mutex);
+  bool wait = false;
+  for (auto [array, pointer] : {std::pair(c.src_array, c.src_ptr.ptr), std::pair(c.dst_array, c.dst_ptr.ptr)}) {
+    if (array) continue;
+    auto allocation = allocation_of(pointer);
+    bool pinned = allocation || device_view(pointer);
+    wait = wait || (synchronous ? !allocation || on_host(allocation) : !pinned);
+  }
+  return wait;
+}
+
+bool must_wait(const MemsetParams& f, bool synchronous) { return synchronous && on_host(allocation_of(f.dst)); }
+
+// What is freed or allocated by work that isn't done is looked at once it is.
+template <class T>
+Error submit_checked(Stream* stream, const T& what, bool synchronous, Error (*check)(const T&)) {
+  Error e = check(what);
+  if (e == Error::kInvalidValue) {
+    finish_all();
+    e = check(what);
+  }
+  if (e != Error::kSuccess) return e;
+  return submit(stream, what, must_wait(what, synchronous) ? When::kNow : When::kLater);
+}
+
 }  // namespace
+
+Error submit_copy(Stream* stream, const Copy3D& copy, bool synchronous) {
+  return submit_checked(stream, copy, synchronous, &check_copy);
+}
+
+Error submit_fill(Stream* stream, const MemsetParams& fill, bool synchronous) {
+  return submit_checked(stream, fill, synchronous, &check_fill);
+}
 
 Copy3D linear_copy(void* to, const void* from, size_t bytes, CopyKind kind) {
   return pitched_copy(to, bytes, from, bytes, bytes, 1, kind);

@@ -22,11 +22,15 @@ Copy3D array_copy_out(void* to, size_t to_pitch, const Array* from, size_t x_byt
 // What can be said of a copy before it happens: kinds, pitches, and that each side on the device is within one
 // allocation, or inside its array.
 Error check_copy(const Copy3D& copy);
+// Checks it and puts it into a stream. A synchronous call returns when all is done, but for what is between places of
+// the device; another when that can be seen only at the device, which isn't so where memory of the host is not pinned.
+Error submit_copy(Stream* stream, const Copy3D& copy, bool synchronous);
 // Checks, then copies.
 Error run_copy(const Copy3D& copy);
 
 // Fills elements of 1, 2 or 4 bytes: `width` of them in each of `height` rows.
 Error check_fill(const MemsetParams& fill);
+Error submit_fill(Stream* stream, const MemsetParams& fill, bool synchronous);
 Error run_fill(const MemsetParams& fill);
 
 }  // namespace quern::cuda

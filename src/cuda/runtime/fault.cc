@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <mutex>
 #include <nlohmann/json.hpp>
 
 #include "cuda/runtime/process.h"
@@ -78,13 +79,13 @@ std::string json_of(const vgpu::Fault& f) {
 
 Error report(const vgpu::Fault& fault) {
   Process& p = Process::get();
+  // Where several kernels run, the first one's is told.
+  static std::mutex first;
+  std::lock_guard lock(first);
   std::fflush(stdout);
   std::string text = p.config.json ? json_of(fault) : vgpu::render(fault, ::isatty(STDERR_FILENO));
   std::fputs(text.c_str(), stderr);
-  if (!p.config.go_on) {
-    std::fflush(nullptr);
-    std::_Exit(1);
-  }
+  if (!p.config.go_on) end_process(1);
   p.sticky = error_of(fault.kind);
   return p.sticky;
 }

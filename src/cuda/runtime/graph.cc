@@ -26,14 +26,6 @@ std::set<const Node*> history(const std::vector<Node*>& nodes) {
   return out;
 }
 
-Error run_nodes(const Graph& graph, int device) {
-  for (Node* node : graph.order()) {
-    if (!node->enabled) continue;
-    if (Error e = execute(node->operation, device); e != Error::kSuccess) return e;
-  }
-  return Error::kSuccess;
-}
-
 }  // namespace
 
 bool Graph::has(const Node* node) const {
@@ -97,7 +89,15 @@ std::shared_ptr<Graph> Graph::copy() const {
   return out;
 }
 
-Node* GraphExec::find(const Node* origin) const {
+void GraphExec::own() {
+  if (graph.use_count() == 1) return;
+  auto mine = graph->copy();
+  for (size_t i = 0; i < mine->nodes.size(); ++i) mine->nodes[i]->origin = graph->nodes[i]->origin;
+  graph = std::move(mine);
+}
+
+Node* GraphExec::find(const Node* origin) {
+  own();
   for (const auto& n : graph->nodes) {
     if (n->origin == origin) return n.get();
   }
@@ -111,8 +111,6 @@ std::shared_ptr<Graph> graph_of(const Node* node) {
   });
   return out;
 }
-
-Error launch_graph(const GraphExec& exec) { return run_nodes(*exec.graph, exec.device); }
 
 Error begin_capture(Stream* handle, std::shared_ptr<Graph> graph, std::vector<Node*> after, int mode) {
   auto stream = find_stream(handle);

@@ -38,7 +38,9 @@ struct GraphExec {
   std::shared_ptr<Graph> graph;  // a copy
   unsigned long long flags = 0;
   int device = 0;
-  Node* find(const Node* origin) const;  // the copy of a node; null
+  // Before a change: launches that are under way keep what they have.
+  void own();
+  Node* find(const Node* origin);  // the copy of a node, that may be changed; null
 };
 
 enum class CaptureStatus : int { kNone = 0, kActive = 1, kInvalidated = 2 };
@@ -55,8 +57,6 @@ struct Capture {
 
 // The graph of a node that a program names; null: no such node.
 std::shared_ptr<Graph> graph_of(const Node* node);
-
-Error launch_graph(const GraphExec& exec);
 
 Error begin_capture(Stream* handle, std::shared_ptr<Graph> graph, std::vector<Node*> after, int mode);
 Error end_capture(Stream* handle, std::shared_ptr<Graph>& out);

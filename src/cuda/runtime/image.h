@@ -2,10 +2,12 @@
 // Nothing of an image is unpacked or parsed before something of it is needed.
 #pragma once
 
+#include <array>
 #include <deque>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -26,6 +28,7 @@ struct Kernel {
   int carveout = -1;
   int cluster[3] = {0, 0, 0};  // required, if not 0
   bool non_portable_cluster = false;
+  std::set<std::array<uint32_t, 4>> ready;  // devices and blocks that there is code for
 };
 
 struct Variable {

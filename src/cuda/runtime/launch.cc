@@ -150,6 +150,7 @@ Error launch(const LaunchRequest& request, Stream* handle) {
   }
   KernelCall call;
   if (Error e = prepare(request, device, call); e != Error::kSuccess) return e;
+  if (Error e = make_ready(call, device); e != Error::kSuccess) return e;
   return submit(handle, std::move(call));
 }
 

@@ -28,6 +28,9 @@ Error load(Kernel& kernel, int device, bool must, std::shared_ptr<vgpu::Program>
 // kInvalidValue, kCooperativeLaunchTooLarge, kInvalidClusterSize.
 Error prepare(const LaunchRequest& request, int device, KernelCall& out);
 
+// Has the code for it made: a launch waits for the compiler, not a stream.
+Error make_ready(const KernelCall& call, int device);
+
 // Prepares and submits.
 Error launch(const LaunchRequest& request, Stream* stream);
 

@@ -67,12 +67,14 @@ struct LibraryCall {
   std::function<Error()> run;
 };
 
+// What cudaFreeAsync frees, in its turn.
+struct ReleaseCall {
+  void* address = nullptr;
+};
+
 struct Nothing {};
 
 using Operation = std::variant<Nothing, KernelCall, Copy3D, MemsetParams, HostCall, CallbackCall, EventRecord,
-                               EventWait, AllocCall, FreeCall, ChildGraph, LibraryCall>;
-
-// Does it now, on the device, and waits for it.
-Error execute(const Operation& operation, int device);
+                               EventWait, AllocCall, FreeCall, ChildGraph, LibraryCall, ReleaseCall>;
 
 }  // namespace quern::cuda

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "cuda/runtime/device_memory.h"
 #include "cuda/runtime/live.h"
@@ -16,6 +17,12 @@ struct Piece {
 
 std::map<void*, Piece>& pieces() {
   static auto& all = *new std::map<void*, Piece>;
+  return all;
+}
+
+// What a stream has still to release.
+std::set<void*>& leaving() {
+  static auto& all = *new std::set<void*>;
   return all;
 }
 
@@ -65,6 +72,19 @@ bool give_back(void* pointer) {
   pieces().erase(found);
   release(pointer);
   return true;
+}
+
+bool begin_release(const vgpu::Allocation& a) {
+  auto* pointer = reinterpret_cast<void*>(a.address);
+  bool ours = pieces().contains(pointer) || a.holds == vgpu::Holds::kGlobal;
+  return ours && leaving().insert(pointer).second;
+}
+
+void cancel_release(void* pointer) { leaving().erase(pointer); }
+
+bool end_release(void* pointer) {
+  leaving().erase(pointer);
+  return give_back(pointer) || release(pointer);
 }
 
 }  // namespace quern::cuda

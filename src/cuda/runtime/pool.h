@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "cuda/abi/types.h"
+#include "vgpu/memory.h"
 
 namespace quern::cuda {
 
@@ -25,5 +26,10 @@ void set_current_pool(int device, std::shared_ptr<Pool> pool);
 Error allocate_from(std::shared_ptr<Pool> pool, size_t bytes, void*& out);
 // False: it is from no pool.
 bool give_back(void* pointer);
+
+// A release that happens in its turn: false where it can't be, or was begun before. At its end, false: it is gone.
+bool begin_release(const vgpu::Allocation& allocation);
+void cancel_release(void* pointer);
+bool end_release(void* pointer);
 
 }  // namespace quern::cuda

@@ -2,8 +2,11 @@
 
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <future>
+#include <thread>
 
 namespace quern::cuda {
 
@@ -42,8 +45,19 @@ void warn(const Diagnostics& diagnostics) {
 
 void end_with(const Diagnostics& diagnostics) {
   warn(diagnostics);
-  std::fflush(nullptr);
-  std::_Exit(exit_code(diagnostics));
+  end_process(exit_code(diagnostics));
+}
+
+void end_process(int code) {
+  // A thread of the program may hold a file's lock: while it waits for input, say.
+  std::promise<void> written;
+  auto done = written.get_future();
+  std::thread([&written] {
+    std::fflush(nullptr);
+    written.set_value();
+  }).detach();
+  done.wait_for(std::chrono::seconds(1));
+  std::_Exit(code);
 }
 
 }  // namespace quern::cuda

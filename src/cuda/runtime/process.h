@@ -61,6 +61,8 @@ Device& current_device();
 
 // Prints diagnostics and ends the program with the exit code that they ask for.
 [[noreturn]] void end_with(const Diagnostics& diagnostics);
+// Writes what files of the program hold back and ends it, from whatever thread.
+[[noreturn]] void end_process(int code);
 // Prints them and lets it go on.
 void warn(const Diagnostics& diagnostics);
 

@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <atomic>
 #include <map>
+#include <thread>
 
 #include "cuda/runtime/graph.h"
 #include "cuda/runtime/live.h"
+#include "cuda/runtime/texture.h"
+#include "cuda/runtime/workers.h"
 
 namespace quern::cuda {
 namespace {
@@ -79,6 +82,47 @@ Error into_capture(Stream& stream, Operation operation) {
   return Error::kSuccess;
 }
 
+Order order_of(const Stream& s) { return {s.id, s.device, s.legacy, !s.legacy && !(s.flags & kStreamNonBlocking)}; }
+
+// What waiting for a stream waits for: for the legacy one, all others that it waits for itself.
+Workers::Which in(const Order& order) {
+  return [order](const Work& w) { return order.legacy ? order.follows(w.order) : order.is(w.order); };
+}
+
+// After waiting: a fault comes before other errors.
+Error waited(Error e) {
+  Error sticky = Process::get().sticky;
+  return sticky != Error::kSuccess ? sticky : e;
+}
+
+// Who asks in a loop lets others go on.
+Error not_ready() {
+  std::this_thread::yield();
+  return Error::kNotReady;
+}
+
+// What is known of an operation when it is put into a stream: the events that it waits for and records as they are
+// then, whether it calls the program.
+void prepare(const Operation& operation, const std::shared_ptr<Work>& work) {
+  if (auto* r = std::get_if<EventRecord>(&operation)) {
+    auto mark = std::make_shared<Mark>();
+    mark->work = work;
+    r->event->capture = nullptr;
+    r->event->after.clear();
+    r->event->mark = mark;
+    work->marks.emplace_back(r->event.get(), std::move(mark));
+  } else if (auto* w = std::get_if<EventWait>(&operation)) {
+    const auto& mark = w->event->mark;
+    if (mark && !mark->done && mark->work.lock() != work) work->after.push_back(mark);
+  } else if (auto* child = std::get_if<ChildGraph>(&operation)) {
+    for (Node* node : child->graph->order()) {
+      if (node->enabled) prepare(node->operation, work);
+    }
+  } else if (std::holds_alternative<HostCall>(operation) || std::holds_alternative<CallbackCall>(operation)) {
+    work->calls_host = true;
+  }
+}
+
 // Work in the legacy stream would have to wait for a stream that is only being captured.
 bool legacy_work_forbidden(const Stream& stream) {
   if (!stream.legacy) return false;
@@ -104,35 +148,88 @@ Stream* make_stream(uint32_t flags, int priority) {
   return Live<Stream>::all().add(new_stream(flags, priority, thread_state().device, false));
 }
 
-Error submit(Stream* handle, Operation operation) {
-  int device = 0;
+Error submit(Stream* handle, Operation operation, When when) {
+  if (in_host_function()) return Error::kNotPermitted;
+  Workers& workers = Workers::get();
+  auto work = std::make_shared<Work>();
   {
-    Lock lock(Process::get().mutex);
+    Process& p = Process::get();
+    Lock lock(p.mutex);
     auto stream = find_stream(handle);
     if (!stream) return Error::kInvalidResourceHandle;
     auto* wait = std::get_if<EventWait>(&operation);
     if (!stream->capture && wait && wait->event->capture) return wait_in_capture(*stream, *wait->event);
     if (stream->capture) return into_capture(*stream, std::move(operation));
     if (legacy_work_forbidden(*stream)) return Error::kStreamCaptureImplicit;
-    device = stream->device;
+    work->order = order_of(*stream);
+    work->awaited = when == When::kNow || p.config.blocking || std::holds_alternative<LibraryCall>(operation);
+    work->limits = p.device(stream->device).limits;
+    work->textures = TextureTable::get().described();
+    prepare(operation, work);
+    work->operation = std::move(operation);
+    workers.add(work);
   }
-  return execute(operation, device);
+  if (!work->awaited) return workers.make_room(), Error::kSuccess;
+  return waited(workers.finish(work));
 }
 
 Error synchronize(Stream* handle) {
-  Lock lock(Process::get().mutex);
-  auto stream = find_stream(handle);
-  if (!stream) return Error::kInvalidResourceHandle;
-  if (stream->capture) {
-    stream->capture->invalid = true;
-    return Error::kStreamCaptureUnsupported;
+  if (in_host_function()) return Error::kNotPermitted;
+  Order order;
+  {
+    Lock lock(Process::get().mutex);
+    auto stream = find_stream(handle);
+    if (!stream) return Error::kInvalidResourceHandle;
+    if (stream->capture) {
+      stream->capture->invalid = true;
+      return Error::kStreamCaptureUnsupported;
+    }
+    order = order_of(*stream);
   }
-  return Error::kSuccess;
+  return waited(Workers::get().finish(in(order)));
 }
 
 Error synchronize_device() {
-  Lock lock(Process::get().mutex);
-  return capture_forbids_waiting() ? Error::kStreamCaptureUnsupported : Error::kSuccess;
+  if (in_host_function()) return Error::kNotPermitted;
+  int device = thread_state().device;
+  {
+    Lock lock(Process::get().mutex);
+    if (capture_forbids_waiting()) return Error::kStreamCaptureUnsupported;
+  }
+  return waited(Workers::get().finish([device](const Work& w) { return w.order.device == device; }));
+}
+
+void finish_all() {
+  if (!in_host_function()) Workers::get().finish_quietly();
+}
+
+Error query(Stream* handle) {
+  Order order;
+  {
+    Lock lock(Process::get().mutex);
+    auto stream = find_stream(handle);
+    if (!stream) return Error::kInvalidResourceHandle;
+    if (stream->capture) {
+      stream->capture->invalid = true;
+      return Error::kStreamCaptureUnsupported;
+    }
+    order = order_of(*stream);
+  }
+  if (Workers::get().pending(in(order))) return not_ready();
+  return waited(Workers::get().finish(in(order)));
+}
+
+Error query(const Event& event) {
+  std::shared_ptr<Mark> mark = event.mark;
+  return !mark || mark->done ? Error::kSuccess : not_ready();
+}
+
+Error synchronize(const Event& event) {
+  std::shared_ptr<Mark> mark = event.mark;
+  auto work = mark && !mark->done ? mark->work.lock() : nullptr;
+  if (!work) return Error::kSuccess;
+  if (in_host_function()) return Error::kNotPermitted;
+  return waited(Workers::get().finish(work));
 }
 
 }  // namespace quern::cuda

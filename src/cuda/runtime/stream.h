@@ -1,14 +1,13 @@
-// Streams and events. Work runs when it is put into a stream, before the call returns, as CUDA allows it to: with
-// CUDA_LAUNCH_BLOCKING real devices do the same. So a stream is never behind, and an event has happened once it is
-// recorded. What is left for streams to do is captures, and to be what CUDA says they are.
+// Streams and events: what a program puts work into, and what it waits for. The work itself is done by the workers
+// (workers.h), also where the call waits for it.
 #pragma once
 
-#include <chrono>
 #include <memory>
 #include <vector>
 
 #include "cuda/runtime/operation.h"
 #include "cuda/runtime/process.h"
+#include "cuda/runtime/work.h"
 
 namespace quern::cuda {
 
@@ -28,8 +27,7 @@ struct Stream {
 struct Event {
   uint32_t flags = 0;  // 2: cudaEventDisableTiming
   int device = 0;
-  bool recorded = false;
-  std::chrono::steady_clock::time_point time;
+  std::shared_ptr<Mark> mark;        // the last record's; null: there was none
   std::shared_ptr<Capture> capture;  // when last recorded in one
   std::vector<Node*> after;
 };
@@ -45,10 +43,21 @@ inline Stream* const kPerThreadStream = reinterpret_cast<Stream*>(2);
 std::shared_ptr<Stream> find_stream(Stream* handle);
 Stream* make_stream(uint32_t flags, int priority);
 
-// Puts an operation into a stream, or into the graph that the stream captures. It runs on the stream's device.
-Error submit(Stream* handle, Operation operation);
+// Puts an operation into a stream, or into the graph that the stream captures. It runs on the stream's device, later,
+// or before this returns; what a library's function does always has been done then. Not with the process's lock, unless
+// the stream captures.
+enum class When { kLater, kNow };
+Error submit(Stream* handle, Operation operation, When when = When::kLater);
+
 // What waiting for a stream, or for all of them, gives: an error while they capture.
 Error synchronize(Stream* handle);
 Error synchronize_device();
+// kNotReady where there is work in it that isn't done.
+Error query(Stream* handle);
+// Waits for all streams of all devices, whatever they capture: what they work on can be taken away then.
+void finish_all();
+// Is the record done? kNotReady. And waits for it.
+Error query(const Event& event);
+Error synchronize(const Event& event);
 
 }  // namespace quern::cuda

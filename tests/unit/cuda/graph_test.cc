@@ -80,6 +80,7 @@ TEST(Graphs, ACaptureRunsWhenItIsLaunched) {
   in = {5, 6, 7, 8};
   ok(call("cudaGraphLaunch", exec, s));
   ok(call("cudaGraphLaunch", exec, s));
+  ok(call("cudaStreamSynchronize", s));
   EXPECT_EQ(order.size(), 6u);
   EXPECT_EQ(order[2], 'c');
   ok(copy(out.data(), a, 4, CopyKind::kDeviceToHost));
@@ -137,6 +138,7 @@ TEST(Graphs, NodesAndTheirParameters) {
   ok(call("cudaGraphInstantiate", &exec, graph, 0ull));
   order.clear();
   ok(call("cudaGraphLaunch", exec, kNoStream));
+  ok(call("cudaStreamSynchronize", kNoStream));
   EXPECT_EQ(order, "ab");
   // Changed in the executable graph alone.
   HostNodeParams c{say_c, nullptr}, now{};
@@ -145,6 +147,7 @@ TEST(Graphs, NodesAndTheirParameters) {
   EXPECT_EQ(now.function, say_b);
   ok(call("cudaGraphNodeSetEnabled", exec, first, 0u));
   ok(call("cudaGraphLaunch", exec, kNoStream));
+  ok(call("cudaStreamSynchronize", kNoStream));
   EXPECT_EQ(order, "abc");
   int out[4] = {};
   ok(copy(out, memory, 4, CopyKind::kDeviceToHost));

@@ -123,7 +123,11 @@ TEST(Program, ABadAccessEndsIt) {
   ok(call("cudaMemset", static_cast<void*>(memory), 0, size_t{16}));
   unsigned count = 5;
   void* arguments[] = {&memory, &count};
-  EXPECT_EXIT(launch({1, 1, 1}, {32, 1, 1}, arguments), ::testing::ExitedWithCode(1), "scale");
+  auto run = [&] {
+    launch({1, 1, 1}, {32, 1, 1}, arguments);
+    call("cudaDeviceSynchronize");
+  };
+  EXPECT_EXIT(run(), ::testing::ExitedWithCode(1), "scale");
 }
 
 }  // namespace
