@@ -169,12 +169,12 @@ int32_t Services::trap(WarpRun& run, int32_t site, uint32_t lanes) {
   Fault f = grid.located(FaultKind::kTrap, run.warp, site, lanes);
   const ptx::Instruction& in = grid.compiled_.function->instructions[static_cast<size_t>(site)];
   int64_t why = in.operands.empty() ? 0 : in.operands[0].value;
-  if (why == kStackIsFull) {
+  if (why == kStackIsFull || why == kNoRoom) {
     f.kind = FaultKind::kStack;
     f.detail = fmt::format("cudaLimitStackSize is {} bytes", grid.settings_.limits.stack_bytes);
   }
   if (why == kNoSuchFunction) f.kind = FaultKind::kCall;
-  if (why) f.instruction = "call";
+  if (why) f.instruction = why == kNoRoom ? "alloca" : "call";
   grid.keep(std::move(f));
   return 1;
 }
