@@ -27,6 +27,7 @@ enum class Service : int32_t {
   kMbarrier,  // data: MbarrierCall
   kTexture,   // data: TextureCall (texture/call.h)
   kDevice,    // a function of the device runtime (children/function.def); data: CallFrame
+  kSparse,    // a product of a sparse matrix; data: SparseCall (matrix/sparse.h)
 };
 
 struct BarrierCall {

@@ -173,6 +173,7 @@ class Emit {
   void copy_lanes(const Address& to, const Address& from, int64_t bytes, const Mask& m);
   void copy_parts(const Address& to, const Address& from, int64_t bytes, const Value& given, const Mask& m);
   void multiply_matrices();
+  void multiply_sparse();
   void fragment_access();
   void matrix_access();
   Value transposed_rows(const Value& v);

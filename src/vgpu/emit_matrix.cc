@@ -1,5 +1,7 @@
 // Matrices in registers (PTX ISA 9.7.14): a product is a call of matrix/, with the fragments' registers in a frame;
 // what loads and stores fragments goes through the same checks as any access.
+#include "vgpu/emit_matrix.h"
+
 #include <cstddef>
 #include <cstring>
 
@@ -14,8 +16,6 @@ using ptx::Op;
 using ptx::Operand;
 using ptx::OperandKind;
 using ptx::Type;
-
-namespace {
 
 std::optional<Element> element_of(Type type) {
   switch (type) {
@@ -36,14 +36,13 @@ std::optional<Element> element_of(Type type) {
   }
 }
 
+namespace {
+
 // Of registers that have no place of their own: as many as a product can have.
 constexpr int64_t kSpareBytes = 4 * kMostRegisters * 256;
 
-struct Extents {
-  int m = 0, n = 0, k = 0;
-};
+}  // namespace
 
-// "m16n8k16"
 Extents extents_of(const ptx::Instruction& in) {
   Extents out;
   int* at = nullptr;
@@ -55,6 +54,8 @@ Extents extents_of(const ptx::Instruction& in) {
   }
   return out;
 }
+
+namespace {
 
 std::vector<Operand> parts_of(const Operand& o) {
   return o.kind == OperandKind::kVector ? o.parts : std::vector<Operand>{o};
@@ -151,6 +152,8 @@ void Emit::matrix() {
   switch (in->op) {
     case Op::k_mma:
     case Op::k_wmma_mma: return multiply_matrices();
+    case Op::k_mma_sp:
+    case Op::k_mma_sp_ordered_metadata: return multiply_sparse();
     case Op::k_wmma_load:
     case Op::k_wmma_store: return fragment_access();
     case Op::k_ldmatrix:

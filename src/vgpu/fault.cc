@@ -43,7 +43,7 @@ std::string headline(const Fault& f) {
     case FaultKind::kFree: return "free of memory that can't be freed";
     case FaultKind::kStopped: return "stopped";
     case FaultKind::kTimeout: return "the kernel did not end in time";
-    case FaultKind::kStack: return "calls are nested too deep";
+    case FaultKind::kStack: return "the stack is full";
     case FaultKind::kCall: return "an indirect call of what is no function";
     case FaultKind::kObject: return "use of a texture or surface object that does not exist";
     case FaultKind::kLaunch: return "a launch that can't be";

@@ -63,7 +63,7 @@ Result<Function> Inliner::run(const Function& kernel) {
   for (size_t i = 0; i < kernel.labels.size(); ++i) names.labels.push_back(static_cast<int32_t>(i));
   for (size_t i = 0; i < kernel.variables.size(); ++i)
     names.variables.push_back({{SymbolKind::kLocal, static_cast<int32_t>(i)}});
-  if (!recursive_.empty() || !pointed_.empty()) start_stack();
+  if (stack_) start_stack();
   splice(kernel, names, ptx::kNone);
   if (!queue_.empty()) add(made({}, Op::k_exit, {}, {}, {}));
   while (!queue_.empty() && !problem_) {
@@ -301,7 +301,9 @@ void Inliner::splice(const Function& f, const Names& n, int32_t after) {
       }
     } else {
       for (Operand& o : in.operands) rename(in, o, n);
-      if (in.op == Op::k_ret && after != ptx::kNone) {
+      if (moves_stack(in)) {
+        move_stack(in);
+      } else if (in.op == Op::k_ret && after != ptx::kNone) {
         branch(in, after, in.guard);
       } else {
         add(std::move(in));
@@ -342,8 +344,18 @@ void Inliner::inline_call(const Instruction& in, const Instruction& original, co
     int32_t to = v.space == Space::kReg ? register_named(callee, n, v.name) : ptx::kNone;
     if (to != ptx::kNone) move(in, false, n.parameters[i], 0, v.bytes(), register_operand(to));
   }
-  splice(callee, n, past);
-  put(past);
+  if (!moves_stack(callee)) {
+    splice(callee, n, past);
+    put(past);
+  } else {
+    int32_t end = new_label(callee.name + ".end");
+    Operand before = new_register(Type::k_u64);
+    add(made(in, Op::k_mov, {}, {Type::k_u64}, {before, stack_top_}));
+    splice(callee, n, end);
+    put(end);
+    add(made(in, Op::k_mov, {}, {Type::k_u64}, {stack_top_, before}));
+    put(past);
+  }
   for (size_t i = 0; i < callee.returns.size() && i < results; ++i) {
     const ptx::Variable& v = callee.returns[i];
     if (place_of(original.operands[i], from)) continue;

@@ -101,6 +101,9 @@ class Inliner {
   std::set<int32_t> needed_after_call();
   ptx::Operand frame_address(const Body& body, int64_t offset) const;
 
+  // --- stack.cc ---
+  void move_stack(const ptx::Instruction& in);
+
   const ptx::Module& module_;
   ptx::Function out_;
   std::vector<Step> path_;
@@ -111,17 +114,21 @@ class Inliner {
   std::map<std::vector<int64_t>, Class> classes_;
   std::map<const ptx::Function*, Body> bodies_;
   std::deque<Body*> queue_;
+  bool stack_ = false;                  // something needs one
   ptx::Operand stack_top_, stack_end_;  // registers
   std::map<const ptx::Function*, Flow> flows_;
 };
 
+// alloca and its kin.
+bool moves_stack(const ptx::Instruction& in);
+bool moves_stack(const ptx::Function& f);
 // The function that a call names directly and the module defines; null for others.
 const ptx::Function* callee_of(const ptx::Module& module, const ptx::Instruction& in);
 ptx::Type bits_type(int64_t bytes);
 ptx::Operand register_operand(int32_t reg);
 ptx::Operand integer_operand(int64_t value);
 // `trap` with one of these says why: there is no such operand in PTX.
-inline constexpr int64_t kStackIsFull = 1, kNoSuchFunction = 2;
+inline constexpr int64_t kStackIsFull = 1, kNoSuchFunction = 2, kNoRoom = 3;  // for a call's frame; for alloca
 
 void promote(ptx::Function& f);
 

@@ -8,6 +8,7 @@
 #include "ptx/print.h"
 #include "vgpu/children/call.h"
 #include "vgpu/inliner.h"
+#include "vgpu/matrix/sparse.h"
 #include "vgpu/mbarrier.h"
 #include "vgpu/slow.h"
 
@@ -102,6 +103,7 @@ int32_t Services::enter(Warp* warp, Service what, int32_t site, uint32_t lanes, 
     case Service::kMbarrier: run.block->phases += quern::vgpu::run(*static_cast<MbarrierCall*>(data), lanes); return 0;
     case Service::kTexture: return texture(run, site, lanes, *static_cast<TextureCall*>(data));
     case Service::kDevice: return DeviceCalls::enter(run, site, lanes, *static_cast<CallFrame*>(data));
+    case Service::kSparse: quern::vgpu::run(*static_cast<SparseCall*>(data)); return 0;
     case Service::kCall: quern::vgpu::run(*static_cast<SlowCall*>(data)); return 0;
   }
   return 1;
@@ -167,12 +169,12 @@ int32_t Services::trap(WarpRun& run, int32_t site, uint32_t lanes) {
   Fault f = grid.located(FaultKind::kTrap, run.warp, site, lanes);
   const ptx::Instruction& in = grid.compiled_.function->instructions[static_cast<size_t>(site)];
   int64_t why = in.operands.empty() ? 0 : in.operands[0].value;
-  if (why == kStackIsFull) {
+  if (why == kStackIsFull || why == kNoRoom) {
     f.kind = FaultKind::kStack;
     f.detail = fmt::format("cudaLimitStackSize is {} bytes", grid.settings_.limits.stack_bytes);
   }
   if (why == kNoSuchFunction) f.kind = FaultKind::kCall;
-  if (why) f.instruction = "call";
+  if (why) f.instruction = why == kNoRoom ? "alloca" : "call";
   grid.keep(std::move(f));
   return 1;
 }

@@ -79,7 +79,9 @@ void Inliner::find_shared(const Function& kernel) {
       if (seen.insert(callee).second) work.push_back(callee);
     }
   }
+  stack_ = !pointed_.empty();
   for (const Function* f : seen) {
+    stack_ |= moves_stack(*f);
     std::set<const Function*> reached;
     std::vector<const Function*> next(calls[f].begin(), calls[f].end());
     while (!next.empty()) {
@@ -90,6 +92,7 @@ void Inliner::find_shared(const Function& kernel) {
     }
     if (reached.count(f)) recursive_.insert(f);
   }
+  stack_ |= !recursive_.empty();
 }
 
 Inliner::Class& Inliner::class_of(const std::vector<ptx::Variable>& returns,
@@ -131,7 +134,7 @@ void Inliner::start_stack() {
   stack.space = Space::kLocal;
   stack.type = Type::k_b8;
   stack.align = 16;
-  stack.dims = {stack_bytes_};
+  stack.dims = {stack_bytes_ + 16};  // room for a frame's address (shared_call)
   out_.variables.push_back(stack);
   Operand base;
   base.kind = OperandKind::kSymbol;
@@ -227,6 +230,18 @@ void Inliner::shared_call(const Instruction& in, const Instruction& original, co
   bool again = from.body && recursive_.count(from.body->function);
   std::set<int32_t> needed = again ? needed_after_call() : std::set<int32_t>{};
   if (again) save(in, *from.body, needed, false);
+  // Where the frame starts is found from its end, unless the function has taken memory behind that.
+  bool pushed = again && moves_stack(*from.body->function);
+  auto top = [&] {
+    Operand at;
+    at.kind = OperandKind::kAddress;
+    at.reg = stack_top_.reg;
+    return at;
+  };
+  if (pushed) {
+    add(made(in, Op::k_st, {Modifier::kLocal}, {Type::k_b64}, {top(), register_operand(from.body->frame)}));
+    add(made(in, Op::k_add, {}, {Type::k_s64}, {stack_top_, stack_top_, integer_operand(16)}));
+  }
   auto& table = out_.target_lists[static_cast<size_t>(c.table)];
   int32_t back = new_label(name + ".back");
   add(made(in, Op::k_mov, {}, {Type::k_u32},
@@ -247,8 +262,13 @@ void Inliner::shared_call(const Instruction& in, const Instruction& original, co
   put(back);
   if (again) {
     Body& body = *from.body;
-    body.sized.push_back(out_.instructions.size());
-    add(made(in, Op::k_add, {}, {Type::k_s64}, {register_operand(body.frame), stack_top_, integer_operand(-1)}));
+    if (pushed) {
+      add(made(in, Op::k_sub, {}, {Type::k_s64}, {stack_top_, stack_top_, integer_operand(16)}));
+      add(made(in, Op::k_ld, {Modifier::kLocal}, {Type::k_b64}, {register_operand(body.frame), top()}));
+    } else {
+      body.sized.push_back(out_.instructions.size());
+      add(made(in, Op::k_add, {}, {Type::k_s64}, {register_operand(body.frame), stack_top_, integer_operand(-1)}));
+    }
     save(in, body, needed, true);
   }
   for (size_t i = 0; i < results; ++i) {

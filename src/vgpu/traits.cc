@@ -15,7 +15,6 @@ Family family(const Instruction& in) { return ptx::row(in.op).family; }
 }  // namespace
 
 bool executes(Op op) {
-  if (op == Op::k_mma_sp || op == Op::k_mma_sp_ordered_metadata) return false;
   switch (ptx::row(op).family) {
     case Family::kBulkCopy:
     case Family::kCluster:

@@ -92,5 +92,6 @@ const Multiply* multipliers(jit::VectorLevel level);
 // Elements of fragments as numbers, for the plain way and for tests.
 float real_of(Element e, uint32_t code);
 int32_t integer_of(Element e, uint32_t code);
+uint32_t half_code(float value);  // rounded to nearest
 
 }  // namespace quern::vgpu

@@ -181,6 +181,8 @@ float real_of(Element e, uint32_t code) {
   }
 }
 
+uint32_t half_code(float value) { return to_half(value); }
+
 int32_t integer_of(Element e, uint32_t code) {
   switch (e) {
     case Element::kS8: return static_cast<int8_t>(code);
