@@ -9,6 +9,8 @@ namespace quern::vgpu {
 
 struct Warp;
 struct MatrixCall;
+struct FragmentCall;
+struct Ground;
 
 // What emitted code asks for. The return value is zero to go on; anything else ends the warp at once.
 enum class Service : int32_t {
@@ -69,6 +71,10 @@ struct Warp {
   uint32_t smid, nsmid, envreg[2];  // %envreg1 and 2
   uint64_t grid_id;
   void (*const* multiply)(const MatrixCall*, uint8_t*, int32_t);  // products of matrices, by Multiplier
+  // Fragments (matrix/fragment.h)
+  int32_t (*move_fragment)(Warp*, const FragmentCall*, uint8_t*, uint64_t, uint64_t);
+  int32_t (*move_fragment_of_lanes)(Warp*, const FragmentCall*, uint8_t*, const uint32_t*, uint32_t);
+  const Ground* ground;
   // The scheduler's own from here on.
   void* owner = nullptr;
 };

@@ -18,7 +18,6 @@ using ptx::TypeKind;
 
 namespace {
 
-std::string slot_of(int32_t reg) { return fmt::format("%r{}", reg); }
 std::string index_slot(int32_t reg) { return fmt::format("%x{}", reg); }
 
 int64_t up(int64_t x, int64_t to) { return (x + to - 1) / to * to; }
@@ -108,9 +107,18 @@ std::optional<int64_t> Emit::constant(const Operand& o) const {
 
 // --- registers ---
 
+// Most of the places in %matrix are only met as numbers, in the constants of calls.
+std::string Emit::slot_of(int32_t reg) {
+  std::string name = fmt::format("%r{}", reg);
+  auto place = matrix_.place.find(reg);
+  if (place != matrix_.place.end() && matrix_named_.insert(reg).second)
+    ir.entry("{} = getelementptr i8, ptr %matrix, i64 {}", name, place->second);
+  return name;
+}
+
 void Emit::slots() {
-  place_matrices();
-  if (matrix_bytes_) ir.line("%matrix = alloca [{} x i8], align 256", matrix_bytes_);
+  matrix_ = place_matrices(function, flow_, shapes_);
+  if (matrix_.bytes) ir.entry("%matrix = alloca [{} x i8], align 256", matrix_.bytes);
   Bits crosses(function.registers.size() / 64 + 1);
   for (const Bits& live : flow_.live_in) {
     for (size_t w = 0; w < live.size(); ++w) crosses[w] |= live[w];
@@ -119,10 +127,7 @@ void Emit::slots() {
     const Shape& s = shapes_.of[r];
     std::string type = r < function.registers.size() ? storage_type(function.registers[r].type) : "i1";
     auto reg = static_cast<int32_t>(r);
-    if (auto kept = matrix_place_.find(reg); kept != matrix_place_.end()) {
-      ir.line("{} = getelementptr i8, ptr %matrix, i64 {}", slot_of(reg), kept->second);
-      continue;
-    }
+    if (matrix_.place.count(reg)) continue;
     bool parts = s.kind == Shape::kWide || s.kind == Shape::kIndexed;
     bool kept = dense_ && has(crosses, reg);
     slot(slot_of(reg), parts ? "i64" : type, s.kind == Shape::kVarying, kept);

@@ -19,7 +19,9 @@
 #include "vgpu/flow.h"
 #include "vgpu/ir.h"
 #include "vgpu/launch.h"
+#include "vgpu/matrix/fragment.h"
 #include "vgpu/matrix/matrix.h"
+#include "vgpu/matrix_frame.h"
 #include "vgpu/memory.h"
 #include "vgpu/real.h"
 #include "vgpu/shape.h"
@@ -247,6 +249,7 @@ class Emit {
   // --- addresses and checks ---
   Address straight(const Address& a, Value& is);
   void fault(const Address& a, const std::vector<CheckRecord::Member>& members, const Mask& m, const std::string& from);
+  void fault(CheckRecord record, const Value& base, const Mask& m, const std::string& from);
   void fault_exit();
   // Accesses of the block that are at constant distances are checked together, at the first of them.
   bool check_group(const Address& a, int64_t bytes, bool write, const Mask& m,
@@ -279,9 +282,13 @@ class Emit {
 
   bool fixed_place(const ptx::Operand& address);
   void slots();
-  void place_matrices();
-  std::optional<MatrixCall> placed_product(const ptx::Instruction& in, const MatrixShape& shape) const;
-  void call_multiplier(const std::vector<MatrixCall>& calls, size_t number);  // the number: of the instruction's
+  std::string slot_of(int32_t reg);
+  bool writes_all_lanes();
+  std::optional<int64_t> kept_place(const ptx::Operand& reg, int bits) const;
+  int64_t spare_place(const ptx::Operand& reg, int bits, bool result);
+  Value spare_value(int64_t place, int bits);
+  void call_multiplier(const std::vector<MatrixCall>& calls);
+  void move_fragment(const FragmentCall& call, const Address& base, const Value& stride, const Mask& m);
   void slot(const std::string& name, const std::string& type, bool vector, bool kept);  // kept from block to block
   void place_kept();
   void prologue(bool loop);
@@ -331,10 +338,11 @@ class Emit {
   std::vector<FaultEdge> faults_;
   std::string texture_frame_;  // one is enough for all instructions
   std::vector<CheckRecord> records_;
-  std::map<int32_t, int64_t> matrix_place_;  // registers that products of matrices use, by their place in %matrix
-  int64_t matrix_bytes_ = 0;                 // of %matrix; 0: there is none
-  std::set<int32_t> multiplied_;             // instructions that an earlier one's call does
-  bool ahead_ = false;                       // what is read need not have been written
+  MatrixFrame matrix_;                // where registers of fragments lie in %matrix
+  std::set<int32_t> matrix_named_;    // those of its registers that have a slot's name
+  int64_t spare_used_ = 0;            // of the places in it for others, by the current instruction
+  std::set<int32_t> multiplied_;      // instructions that an earlier one's call does
+  bool ahead_ = false;                // what is read need not have been written
   std::vector<int32_t> only_writer_;  // of each register: the one instruction that writes it; -1: none or several
   std::vector<bool> grouped_;         // instructions whose access an earlier one's check has covered
   Diagnostics problems_;

@@ -1,6 +1,6 @@
 // Addresses of accesses, in the shape that is known of them, and the check that all lanes of an access hit memory that
 // they may use. Every load, store, atomic and copy of a kernel passes check(): this is the one place where observers of
-// memory are compiled in.
+// memory are compiled in. (Fragments of matrices pass move_fragment() in emit_fragment.cc.)
 //
 // Bounds, use after free, read-only and uninitialised memory are one question: are the shadow's bits set for all bytes?
 // Loads of this process may touch any address of the device's range and of its guards, so only the scalar base is held
@@ -179,6 +179,10 @@ void Emit::fault(const Address& a, const std::vector<CheckRecord::Member>& membe
     record.listed = true;
     ir.store(address_vector(a), warp_pointer(offsetof(Warp, address)), 8);
   }
+  fault(std::move(record), base, m, from);
+}
+
+void Emit::fault(CheckRecord record, const Value& base, const Mask& m, const std::string& from) {
   faults_.push_back({from, static_cast<int>(records_.size()), base.text, mask_bits(m).text});
   records_.push_back(std::move(record));
   ir.jump("fault");

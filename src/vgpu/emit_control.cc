@@ -349,12 +349,14 @@ void Emit::prologue(bool loop) {
     ir.store(w, warp_pointer(offsetof(Warp, index)), 4);
   }
   for (size_t r = 0; r <= function.registers.size(); ++r) {
+    // A place of %matrix has others' values between its registers' own: only what is read unwritten must be zero.
+    if (auto reg = static_cast<int32_t>(r); matrix_.place.count(reg) && !has(flow_.live_in[0], reg)) continue;
     const Shape& s = shapes_.of[r];
     bool parts = s.kind == Shape::kWide || s.kind == Shape::kIndexed;
     std::string type = parts ? "i64" : r < function.registers.size() ? storage_type(function.registers[r].type) : "i1";
     Value zero = type == "i1" && s.kind == Shape::kVarying ? ir.masks("zeroinitializer")
                                                            : Ir::zero(type, s.kind == Shape::kVarying);
-    ir.line("store {}, ptr %r{}", zero.typed(), r);
+    ir.line("store {}, ptr {}", zero.typed(), slot_of(static_cast<int32_t>(r)));
     if (parts) ir.line("store {}, ptr %x{}", Ir::zero("i32", s.kind == Shape::kIndexed).typed(), r);
   }
   for (int32_t b = 0; b < flow_.exit(); ++b) {

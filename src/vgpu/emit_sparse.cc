@@ -2,8 +2,8 @@
 #include <cstddef>
 
 #include "vgpu/emit.h"
-#include "vgpu/emit_matrix.h"
 #include "vgpu/matrix/sparse.h"
+#include "vgpu/matrix_form.h"
 
 namespace quern::vgpu {
 

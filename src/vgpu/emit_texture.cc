@@ -5,6 +5,7 @@
 
 #include "vgpu/emit.h"
 #include "vgpu/texture/call.h"
+#include "vgpu/traits.h"
 
 namespace quern::vgpu {
 
@@ -57,10 +58,6 @@ TextureQuery query_of(Modifier m) {
     case Modifier::kAddrMode2: return TextureQuery::kAddress2;
     default: return TextureQuery::kLayout;
   }
-}
-
-std::vector<Operand> parts_of(const Operand& o) {
-  return o.kind == OperandKind::kVector ? o.parts : std::vector<Operand>{o};
 }
 
 // Of [object, coordinates] and [object, sampler, coordinates].

@@ -32,6 +32,7 @@ Grid::Grid(Program& program, const Compiled& compiled, const Launch& launch, con
       compiled_(compiled),
       launch_(launch),
       settings_(settings),
+      ground_{program.memory().space(), settings.checks.memory, settings.checks.init},
       parameters_(parameters),
       workspace_(workspace),
       children_(children) {
@@ -101,6 +102,9 @@ void Grid::prepare(WarpRun& run, BlockRun& block, uint32_t index) {
   w.variables = variables_.data();
   w.service = &Services::enter;
   w.multiply = compiled_.multipliers;
+  w.move_fragment = &move_fragment;
+  w.move_fragment_of_lanes = &move_fragment_of_lanes;
+  w.ground = &ground_;
   w.dynamic_shared = static_cast<uint32_t>(launch_.shared_bytes);
   w.total_shared = static_cast<uint32_t>(compiled_.shared_bytes + launch_.shared_bytes);
   w.nsmid = static_cast<uint32_t>(settings_.limits.multiprocessors);

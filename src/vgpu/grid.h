@@ -107,6 +107,7 @@ class Grid {
   const Compiled& compiled_;
   const Launch& launch_;
   const Settings& settings_;
+  Ground ground_;  // for fragments
   uint64_t parameters_;
   uint64_t workspace_;  // of a cooperative grid; 0: none
   Children& children_;

@@ -51,7 +51,16 @@ std::string Ir::array_slot(const std::string& type, int64_t align) {
 }
 
 void Ir::declare(const std::string& declaration) {
-  if (declarations_.find(declaration + "\n") == std::string::npos) declarations_ += declaration + "\n";
+  if (declared_.insert(declaration).second) declarations_ += declaration + "\n";
+}
+
+std::string Ir::constant_words(const int32_t* words, size_t count) {
+  std::string text;
+  for (size_t i = 0; i < count; ++i) text += fmt::format("{}i32 {}", i ? ", " : "", words[i]);
+  text = fmt::format("private constant [{} x i32] [{}], align 64", count, text);
+  auto [at, fresh] = constants_.try_emplace(std::move(text), fmt::format("@constant{}", constants_.size()));
+  if (fresh) declarations_ += fmt::format("{} = {}\n", at->second, at->first);
+  return at->second;
 }
 
 Value Ir::number(std::string type, int64_t value) {

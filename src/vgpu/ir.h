@@ -7,8 +7,10 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace quern::vgpu {
@@ -52,12 +54,25 @@ class Ir {
   void branch(const Value& condition, const std::string& yes, const std::string& no);
   // `likely`: the first is taken almost always.
   void branch_likely(const Value& condition, const std::string& yes, const std::string& no);
+  // A line of the entry block.
+  template <class... T>
+  void entry(fmt::format_string<T...> text, T&&... with) {
+    slots_ += "  ";
+    fmt::format_to(std::back_inserter(slots_), text, std::forward<T>(with)...);
+    slots_ += '\n';
+  }
   // A slot in the frame, in the entry block. Returns its name.
   std::string slot(const std::string& type, int64_t align = 0);
   // Arrays in the frame serve one instruction after the other: none is in use when a new one begins.
   std::string array_slot(const std::string& type, int64_t align);
   void begin_instruction() { arrays_used_.clear(); }
   void declare(const std::string& declaration);  // once each
+  // A constant of the code, made of 32-bit words: its name. The same words have one name.
+  template <class T>
+  std::string constant(const T* things, size_t count) {
+    static_assert(sizeof(T) % 4 == 0 && std::is_trivially_copyable_v<T>);
+    return constant_words(reinterpret_cast<const int32_t*>(things), count * sizeof(T) / 4);
+  }
 
   // --- values ---
   static Value number(std::string type, int64_t value);
@@ -101,7 +116,11 @@ class Ir {
   Value splat_plain(const Value& a);
 
  private:
+  std::string constant_words(const int32_t* words, size_t count);
+
   std::string slots_, body_, declarations_;
+  std::set<std::string> declared_;
+  std::map<std::string, std::string> constants_;            // names, by type and words
   std::map<std::string, std::vector<std::string>> arrays_;  // by type and alignment
   std::map<std::string, size_t> arrays_used_;
   int next_ = 0;

@@ -52,6 +52,10 @@ size_t result_count(const Instruction& in) {
   }
 }
 
+std::vector<ptx::Operand> parts_of(const ptx::Operand& o) {
+  return o.kind == ptx::OperandKind::kVector ? o.parts : std::vector<ptx::Operand>{o};
+}
+
 bool reads_result(const Instruction&) { return false; }
 
 bool writes_carry(const Instruction& in) { return in.has(Modifier::kCc); }

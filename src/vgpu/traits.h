@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <vector>
 
 #include "ptx/module.h"
 
@@ -15,6 +16,8 @@ bool ends_block(const ptx::Instruction& in);
 bool waits_for_lanes(const ptx::Instruction& in);
 // How many of the operands, from the first, are written.
 size_t result_count(const ptx::Instruction& in);
+// The elements of a vector operand, or the operand itself.
+std::vector<ptx::Operand> parts_of(const ptx::Operand& operand);
 // The results are read as well.
 bool reads_result(const ptx::Instruction& in);
 // Reads or writes the carry flag, which is a register of its own: number `function.registers.size()`.

@@ -100,6 +100,32 @@ struct Avx2 {
     }
     static Vector multiply_add(Vector a, Vector b, Vector c) { return _mm256_add_epi32(_mm256_mullo_epi32(a, b), c); }
   };
+
+  struct Doubles {
+    static constexpr int kLanes = 4;
+    using Vector = __m256d;
+    static Vector load(const double* p) { return _mm256_load_pd(p); }
+    static void store(double* p, Vector v) { _mm256_store_pd(p, v); }
+    static Vector repeat(const double* p) { return _mm256_load_pd(p); }
+    template <int kStep>
+    static Vector spread(Vector v) {
+      return _mm256_permute4x64_pd(v, kStep * 0x55);
+    }
+    static Vector multiply_add(Vector a, Vector b, Vector c) { return _mm256_fmadd_pd(a, b, c); }
+    // A register of B: 8 columns of 4 steps, turned round.
+    static void turn(const double* from, double (*to)[8]) {
+      for (int odd = 0; odd < 2; ++odd) {
+        const double* at = from + odd * 4;
+        Vector a = load(at), b = load(at + 8), c = load(at + 16), d = load(at + 24);
+        Vector ab = _mm256_unpacklo_pd(a, b), cd = _mm256_unpacklo_pd(c, d);  // steps 0 and 2
+        store(to[0] + odd * 4, _mm256_permute2f128_pd(ab, cd, 0x20));
+        store(to[2] + odd * 4, _mm256_permute2f128_pd(ab, cd, 0x31));
+        ab = _mm256_unpackhi_pd(a, b), cd = _mm256_unpackhi_pd(c, d);
+        store(to[1] + odd * 4, _mm256_permute2f128_pd(ab, cd, 0x20));
+        store(to[3] + odd * 4, _mm256_permute2f128_pd(ab, cd, 0x31));
+      }
+    }
+  };
 };
 
 template <bool kBrain>

@@ -146,6 +146,30 @@ struct Avx512 {
     }
     static Vector multiply_add(Vector a, Vector b, Vector c) { return _mm512_add_epi32(_mm512_mullo_epi32(a, b), c); }
   };
+
+  struct Doubles {
+    static constexpr int kLanes = 8;
+    using Vector = __m512d;
+    static Vector load(const double* p) { return _mm512_load_pd(p); }
+    static void store(double* p, Vector v) { _mm512_store_pd(p, v); }
+    static Vector repeat(const double* p) { return _mm512_broadcast_f64x4(_mm256_load_pd(p)); }
+    template <int kStep>
+    static Vector spread(Vector v) {
+      return _mm512_permutex_pd(v, kStep * 0x55);
+    }
+    static Vector multiply_add(Vector a, Vector b, Vector c) { return _mm512_fmadd_pd(a, b, c); }
+    // A register of B: 8 columns of 4 steps, turned round. A vector is two columns, the even one first.
+    static void turn(const double* from, double (*to)[8]) {
+      Vector a = load(from), b = load(from + 8), c = load(from + 16), d = load(from + 24);
+      auto put = [&](int step, Vector ab, Vector cd) {  // this step and the one after the next
+        Vector x = _mm512_shuffle_f64x2(ab, cd, 0x88), y = _mm512_shuffle_f64x2(ab, cd, 0xdd);
+        store(to[step], _mm512_shuffle_f64x2(x, x, 0xd8));
+        store(to[step + 2], _mm512_shuffle_f64x2(y, y, 0xd8));
+      };
+      put(0, _mm512_unpacklo_pd(a, b), _mm512_unpacklo_pd(c, d));
+      put(1, _mm512_unpackhi_pd(a, b), _mm512_unpackhi_pd(c, d));
+    }
+  };
 };
 
 }  // namespace

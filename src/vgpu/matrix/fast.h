@@ -2,6 +2,7 @@
 #pragma once
 
 #include "vgpu/matrix/bytes.h"
+#include "vgpu/matrix/doubles.h"
 #include "vgpu/matrix/steps.h"
 
 namespace quern::vgpu {
@@ -150,30 +151,9 @@ void numbers(MatrixRegisters& t) {
   }
 }
 
-// All eight columns of B there are, eight rows at a time.
-void doubles(MatrixRegisters& t) {
-  auto *a = reinterpret_cast<double*>(t.ra), *b = reinterpret_cast<double*>(t.rb), *c = reinterpret_cast<double*>(t.rc);
-  for (int eight = 0; eight < t.m / 8; ++eight) {
-    for (int four = 0; four < t.k / 4; ++four) {
-      double steps[4][2][4];  // a step; even and odd columns
-      for (int i = 0; i < 32; ++i) steps[i % 4][i / 4 % 2][i / 8] = b[four * 32 + i];
-      const double* rows = a + (eight + t.m / 8 * four) * 32;
-      for (int p = 0; p < 2; ++p) {
-        double* sum = c + (eight * 2 + p) * 32;
-        for (int row = 0; row < 8; ++row) {
-          for (int k = 0; k < 4; ++k) {
-            for (int i = 0; i < 4; ++i)
-              sum[row * 4 + i] = __builtin_fma(rows[row * 4 + k], steps[k][p][i], sum[row * 4 + i]);
-          }
-        }
-      }
-    }
-  }
-}
-
 template <class V>
 inline constexpr Multiply kTable[kMultipliers] = {&multiply_any, &gathered<reals<V>>, &pairs<V>, &gathered<numbers<V>>,
-                                                  &gathered<doubles>};
+                                                  &doubles<typename V::Doubles>};
 
 }  // namespace
 }  // namespace quern::vgpu
