@@ -49,6 +49,16 @@ struct EventNodeParams {  // cudaEventRecordNodeParams, cudaEventWaitNodeParams
   Event* event;
 };
 
+enum class ConditionalKind : int;
+
+struct ConditionalNodeParams {  // cudaConditionalNodeParams
+  uint64_t handle;
+  ConditionalKind kind;
+  unsigned size;
+  Graph** bodies;
+  void* context;
+};
+
 enum class NodeType : int {
   kKernel = 0,
   kMemcpy = 1,
@@ -76,6 +86,7 @@ struct GraphNodeParams {  // cudaGraphNodeParams
     EventNodeParams event;
     AllocNodeParams alloc;
     FreeNodeParams free;
+    ConditionalNodeParams conditional;
   };
   long long reserved2;
 };

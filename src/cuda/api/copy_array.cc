@@ -123,7 +123,7 @@ Error cudaMemcpy2DArrayToArray(Array* to, size_t to_x, size_t to_y, const Array*
 // Bytes in the order of rows, in either.
 Error cudaMemcpyArrayToArray(Array* to, size_t to_x, size_t to_y, const Array* from, size_t from_x, size_t from_y,
                              size_t bytes, CopyKind kind) {
-  size_t to_row, from_row;
+  size_t to_row = 0, from_row = 0;
   Error e = entry([&] {
     auto a = Live<Array>::all().find(to), b = Live<Array>::all().find(from);
     if (!a || !b) return Error::kInvalidResourceHandle;

@@ -23,8 +23,10 @@ inline Error remember(Error e) {
 template <class F>
 Error open_entry(F&& body) {
   try {
-    Error sticky = Process::get().sticky;
-    return remember(sticky != Error::kSuccess ? sticky : std::forward<F>(body)());
+    Process& p = Process::get();
+    Error e = p.sticky == Error::kSuccess ? std::forward<F>(body)() : p.sticky.load();
+    if (e != Error::kSuccess && e == p.sticky) p.told = true;
+    return remember(e);
   } catch (const std::bad_alloc&) {
     return remember(Error::kMemoryAllocation);
   } catch (const std::exception& e) {

@@ -233,7 +233,7 @@ UpdateResult update(GraphExec& exec, const Graph& graph, UpdateResultInfo& info)
   }
   for (size_t i = 0; i < new_order.size(); ++i) {
     old_order[i]->operation = new_order[i]->operation;
-    if (auto* child = std::get_if<ChildGraph>(&old_order[i]->operation)) child->graph = child->graph->copy();
+    copy_inner_graphs(old_order[i]->operation);
   }
   info.node = info.from_node = nullptr;
   return UpdateResult::kSuccess;

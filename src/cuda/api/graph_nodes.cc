@@ -10,19 +10,21 @@
 namespace quern::cuda {
 
 void keep_children(Graph& graph) {
-  for (auto& n : graph.nodes) {
-    if (auto* child = std::get_if<ChildGraph>(&n->operation)) {
-      Live<Graph>::all().add(child->graph);
-      keep_children(*child->graph);
-    }
+  for (auto& n : graph.nodes) keep_children(n->operation);
+}
+
+void keep_children(Operation& operation) {
+  for (auto* inner : inner_graphs(operation)) {
+    Live<Graph>::all().add(*inner);
+    keep_children(**inner);
   }
 }
 
 void forget_children(Graph& graph) {
   for (auto& n : graph.nodes) {
-    if (auto* child = std::get_if<ChildGraph>(&n->operation)) {
-      forget_children(*child->graph);
-      Live<Graph>::all().remove(child->graph.get());
+    for (auto* inner : inner_graphs(n->operation)) {
+      forget_children(**inner);
+      Live<Graph>::all().remove(inner->get());
     }
   }
 }
@@ -76,6 +78,43 @@ Error operation_of(AllocNodeParams& p, Operation& out) {
   return Error::kSuccess;
 }
 
+Error operation_of(ConditionalNodeParams& p, Operation& out) {
+  Conditional made;
+  Live<Graph>::all().each([&](const Graph& g) {
+    for (const auto& c : g.conditions) {
+      if (c->address == p.handle) made.condition = c;
+    }
+  });
+  bool fits = p.size >= 1 && (p.kind == ConditionalKind::kSwitch || (p.kind == ConditionalKind::kIf && p.size <= 2) ||
+                              (p.kind == ConditionalKind::kWhile && p.size == 1));
+  constexpr unsigned kMostBodies = 1 << 16;
+  if (!made.condition || !fits || p.size > kMostBodies) return Error::kInvalidValue;
+  made.kind = p.kind;
+  made.handles = std::make_shared<std::vector<Graph*>>();
+  for (unsigned i = 0; i < p.size; ++i) {
+    made.bodies.push_back(std::make_shared<Graph>());
+    made.handles->push_back(made.bodies.back().get());
+  }
+  p.bodies = made.handles->data();
+  out = std::move(made);
+  return Error::kSuccess;
+}
+
+Error cudaGraphConditionalHandleCreate(uint64_t* out, Graph* handle, unsigned at_launch, unsigned flags) {
+  return entry([&] {
+    constexpr unsigned kAssignDefault = 1;
+    auto graph = Live<Graph>::all().find(handle);
+    if (!graph || !out || flags > kAssignDefault) return Error::kInvalidValue;
+    constexpr int64_t kWord = 4;
+    void* word = allocate(kWord, vgpu::Holds::kGlobal, "cudaGraphConditionalHandleCreate", thread_state().device);
+    if (!word) return Error::kMemoryAllocation;
+    *out = reinterpret_cast<uint64_t>(word);
+    Process::get().memory->mark_written(*out, kWord);
+    graph->conditions.push_back(std::make_shared<Condition>(*out, at_launch, flags == kAssignDefault));
+    return Error::kSuccess;
+  });
+}
+
 Error event_of(Event* handle, bool wait, Operation& out) {
   auto event = Live<Event>::all().find(handle);
   if (!event) return Error::kInvalidResourceHandle;
@@ -93,10 +132,7 @@ Error add(Node** out, Graph* handle, Node* const* after, size_t count, F make) {
     if (Error e = make(operation); e != Error::kSuccess) return e;
     Node* node = graph->add(std::move(operation), std::vector<Node*>(after, after + count));
     if (!node) return Error::kInvalidValue;
-    if (auto* child = std::get_if<ChildGraph>(&node->operation)) {
-      Live<Graph>::all().add(child->graph);
-      keep_children(*child->graph);
-    }
+    keep_children(node->operation);
     *out = node;
     return Error::kSuccess;
   });
@@ -175,6 +211,7 @@ Error operation_of(GraphNodeParams& p, Operation& out) {
     case NodeType::kEventRecord: return event_of(p.event.event, false, out);
     case NodeType::kMemAlloc: return operation_of(p.alloc, out);
     case NodeType::kMemFree: out = FreeCall{p.free.pointer}; return Error::kSuccess;
+    case NodeType::kConditional: return operation_of(p.conditional, out);
     default: return Error::kNotSupported;
   }
 }
@@ -182,6 +219,7 @@ Error operation_of(GraphNodeParams& p, Operation& out) {
 std::span<const Export> graph_node_exports() {
   static const Export rows[] = {
       QUERN_EXPORT(cudaGraphAddKernelNode),
+      QUERN_EXPORT(cudaGraphConditionalHandleCreate),
       QUERN_EXPORT(cudaGraphAddMemcpyNode),
       QUERN_EXPORT(cudaGraphAddMemcpyNode1D),
       QUERN_EXPORT(cudaGraphAddMemsetNode),

@@ -8,6 +8,7 @@ namespace quern::cuda {
 
 // Handles of the graphs inside a graph's nodes: programs may ask for them.
 void keep_children(Graph& graph);
+void keep_children(Operation& operation);
 void forget_children(Graph& graph);
 
 // A copy between memory and a variable, from a byte of it on (api/symbol.cc). kInvalidSymbol, kInvalidValue.

@@ -55,6 +55,7 @@ Error cudaGraphNodeGetType(Node* node, NodeType* out) {
       NodeType operator()(const AllocCall&) { return NodeType::kMemAlloc; }
       NodeType operator()(const FreeCall&) { return NodeType::kMemFree; }
       NodeType operator()(const ChildGraph&) { return NodeType::kGraph; }
+      NodeType operator()(const Conditional&) { return NodeType::kConditional; }
       NodeType operator()(const LibraryCall&) { return NodeType::kKernel; }
       NodeType operator()(const ReleaseCall&) { return NodeType::kMemFree; }
     };

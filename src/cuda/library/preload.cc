@@ -206,6 +206,35 @@ size_t nvrtc_ptx_bytes(void* program) {
   return ptx(program, &bytes) == 0 ? bytes : 0;
 }
 
+constexpr int kJitError = 5;  // NVJITLINK_ERROR_INTERNAL
+constexpr uint32_t kMostJitOptions = 256;
+
+int jit_create(const char* name, void** out, uint32_t count, const char** options) {
+  auto real = reinterpret_cast<int (*)(void**, uint32_t, const char**)>(::dlsym(RTLD_NEXT, name));
+  if (!real) return kJitError;
+  bool lto = false;
+  const char* more[kMostJitOptions + 1];
+  if (!options || count > kMostJitOptions) return real(out, count, options);
+  for (uint32_t i = 0; i < count; ++i) {
+    more[i] = options[i];
+    if (options[i] && std::strcmp(options[i], "-lto") == 0) lto = true;
+    if (options[i] && std::strcmp(options[i], "-ptx") == 0) return real(out, count, options);
+  }
+  more[count] = "-ptx";
+  return real(out, count + lto, more);
+}
+
+// The size of what was linked, or it itself: of PTX, where there is some.
+template <class T>
+int jit_get(const char* ptx_name, const char* name, void* linker, T* out) {
+  const char* const names[] = {ptx_name, name};
+  for (const char* one : names) {
+    auto real = reinterpret_cast<int (*)(void*, T*)>(::dlsym(RTLD_NEXT, one));
+    if (real && real(linker, out) == 0) return 0;
+  }
+  return kJitError;
+}
+
 [[gnu::constructor]] void take_over() {
   File file = map_program();
   Symbols symbols = find_symbols(file);
@@ -242,5 +271,29 @@ extern "C" {
   auto real = reinterpret_cast<NvrtcText>(::dlsym(RTLD_NEXT, name));
   return real ? real(program, out) : 7;
 }
+
+// The same with nvJitLink, where all that is linked is intermediate code (-lto): then it can give PTX.
+#define QUERN_JIT_LINK(version)                                                                                        \
+  [[gnu::visibility("default")]] int __nvJitLinkCreate_##version(void** out, uint32_t count, const char** options) {   \
+    return jit_create("__nvJitLinkCreate_" #version, out, count, options);                                             \
+  }                                                                                                                    \
+  [[gnu::visibility("default")]] int __nvJitLinkGetLinkedCubinSize_##version(void* linker, size_t* bytes) {            \
+    return jit_get("__nvJitLinkGetLinkedPtxSize_" #version, "__nvJitLinkGetLinkedCubinSize_" #version, linker, bytes); \
+  }                                                                                                                    \
+  [[gnu::visibility("default")]] int __nvJitLinkGetLinkedCubin_##version(void* linker, void* out) {                    \
+    return jit_get("__nvJitLinkGetLinkedPtx_" #version, "__nvJitLinkGetLinkedCubin_" #version, linker, out);           \
+  }
+QUERN_JIT_LINK(12_0)
+QUERN_JIT_LINK(12_1)
+QUERN_JIT_LINK(12_2)
+QUERN_JIT_LINK(12_3)
+QUERN_JIT_LINK(12_4)
+QUERN_JIT_LINK(12_5)
+QUERN_JIT_LINK(12_6)
+QUERN_JIT_LINK(12_7)
+QUERN_JIT_LINK(12_8)
+QUERN_JIT_LINK(12_9)
+QUERN_JIT_LINK(13_0)
+#undef QUERN_JIT_LINK
 
 }  // extern "C"

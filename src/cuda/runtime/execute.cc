@@ -149,8 +149,25 @@ struct Execute {
     Lock lock(Process::get().mutex);
     return end_release(call.address) ? Error::kSuccess : Error::kInvalidValue;
   }
-  Error operator()(const ChildGraph& child) const {
-    for (Node* node : child.graph->order()) {
+  Error operator()(const ChildGraph& child) const { return all_of(*child.graph); }
+  Error operator()(const Conditional& c) const {
+    auto value = [&] { return *reinterpret_cast<volatile uint32_t*>(c.condition->address); };
+    if (c.kind == ConditionalKind::kWhile) {
+      while (value() && !stop) {
+        if (Error e = all_of(*c.bodies[0]); e != Error::kSuccess) return e;
+      }
+      return Error::kSuccess;
+    }
+    size_t which = c.kind == ConditionalKind::kIf ? !value() : value();
+    return which < c.bodies.size() ? all_of(*c.bodies[which]) : Error::kSuccess;
+  }
+
+  // The nodes of a graph, one after the other.
+  Error all_of(const Graph& graph) const {
+    for (const auto& c : graph.conditions) {
+      if (c->assigned) *reinterpret_cast<uint32_t*>(c->address) = c->at_launch;
+    }
+    for (Node* node : graph.order()) {
       if (!node->enabled) continue;
       if (Error e = execute_one(node->operation); e != Error::kSuccess) return e;
     }

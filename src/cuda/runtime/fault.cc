@@ -85,7 +85,8 @@ Error report(const vgpu::Fault& fault) {
   std::fflush(stdout);
   std::string text = p.config.json ? json_of(fault) : vgpu::render(fault, ::isatty(STDERR_FILENO));
   std::fputs(text.c_str(), stderr);
-  if (!p.config.go_on) end_process(1);
+  // An assertion is the program's own check, and CUDA lets the program go on to say so.
+  if (!p.config.go_on && fault.kind != vgpu::FaultKind::kAssert) end_process(1);
   p.sticky = error_of(fault.kind);
   return p.sticky;
 }

@@ -8,8 +8,9 @@
 
 namespace quern::cuda {
 
-// Prints the fault on standard error, as text or as a line of JSON, and ends the program with exit code 1; with
-// QUERN_CHECK=continue it is the error of this and every later call instead.
+// Prints the fault on standard error, as text or as a line of JSON, and ends the program with exit code 1; an assertion
+// that failed, and with QUERN_CHECK=continue every fault, is the error of this and every later call instead. A program
+// that never hears of an assertion, since it calls nothing any more, has the exit code 1 too.
 Error report(const vgpu::Fault& fault);
 
 // The error that a real device gives.

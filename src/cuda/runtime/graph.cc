@@ -4,6 +4,7 @@
 #include <atomic>
 #include <map>
 
+#include "cuda/runtime/device_memory.h"
 #include "cuda/runtime/live.h"
 #include "cuda/runtime/process.h"
 #include "cuda/runtime/stream.h"
@@ -75,12 +76,13 @@ std::vector<Node*> Graph::dependents(const Node* node) const {
 
 std::shared_ptr<Graph> Graph::copy() const {
   auto out = std::make_shared<Graph>();
+  out->conditions = conditions;
   std::map<const Node*, Node*> made;
   for (const auto& n : nodes) {
     Node* node = out->add(n->operation, {});
     node->origin = n.get();
     node->enabled = n->enabled;
-    if (auto* child = std::get_if<ChildGraph>(&node->operation)) child->graph = child->graph->copy();
+    copy_inner_graphs(node->operation);
     made[n.get()] = node;
   }
   for (const auto& n : nodes) {
@@ -103,6 +105,21 @@ Node* GraphExec::find(const Node* origin) {
   }
   return nullptr;
 }
+
+std::vector<std::shared_ptr<Graph>*> inner_graphs(Operation& operation) {
+  std::vector<std::shared_ptr<Graph>*> out;
+  if (auto* child = std::get_if<ChildGraph>(&operation)) out.push_back(&child->graph);
+  if (auto* conditional = std::get_if<Conditional>(&operation)) {
+    for (auto& body : conditional->bodies) out.push_back(&body);
+  }
+  return out;
+}
+
+void copy_inner_graphs(Operation& operation) {
+  for (auto* inner : inner_graphs(operation)) *inner = (*inner)->copy();
+}
+
+Condition::~Condition() { release(reinterpret_cast<void*>(address)); }
 
 std::shared_ptr<Graph> graph_of(const Node* node) {
   std::shared_ptr<Graph> out;

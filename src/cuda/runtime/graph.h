@@ -22,6 +22,7 @@ struct Node {
 struct Graph {
   std::vector<std::unique_ptr<Node>> nodes;
   std::vector<std::pair<HostFunction, void*>> at_end;  // of user objects
+  std::vector<std::shared_ptr<Condition>> conditions;
 
   // Null where a dependency is none of this graph's nodes.
   Node* add(Operation operation, const std::vector<Node*>& after);
@@ -54,6 +55,11 @@ struct Capture {
   std::set<Stream*> members;
   std::vector<Node*> left;  // the last nodes of streams that were destroyed meanwhile
 };
+
+// The graphs inside of an operation.
+std::vector<std::shared_ptr<Graph>*> inner_graphs(Operation& operation);
+// In their place copies of them, for what is a copy of the node.
+void copy_inner_graphs(Operation& operation);
 
 // The graph of a node that a program names; null: no such node.
 std::shared_ptr<Graph> graph_of(const Node* node);

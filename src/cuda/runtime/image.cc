@@ -15,6 +15,22 @@
 namespace quern::cuda {
 namespace {
 
+// The handle of a graph's condition is the address of its word.
+constexpr const char* kSetConditionName = "cudaGraphSetConditional";
+constexpr const char* kSetCondition = R"(.version 7.0
+.target sm_50
+.address_size 64
+.visible .func cudaGraphSetConditional(.param .b64 handle, .param .b32 value)
+{
+  .reg .b32 %r;
+  .reg .b64 %d;
+  ld.param.u64 %d, [handle];
+  ld.param.u32 %r, [value];
+  st.global.u32 [%d], %r;
+  ret;
+}
+)";
+
 struct Mapped {
   uintptr_t address;
   size_t bytes;
@@ -82,6 +98,14 @@ Result<std::shared_ptr<vgpu::Program>> Image::program(int device) {
   for (size_t i = 0; i < texts->size(); ++i) {
     std::string name = texts->size() == 1 ? what_ : what_ + ", part " + std::to_string(i + 1);
     auto module = ptx::parse((*texts)[i], name);
+    if (!module) return fail(std::move(module.error()));
+    modules.push_back(*std::move(module));
+  }
+  bool sets_conditions = std::ranges::any_of(modules, [](const ptx::Module& m) {
+    return std::ranges::any_of(m.functions, [](const ptx::Function& f) { return f.name == kSetConditionName; });
+  });
+  if (sets_conditions) {
+    auto module = ptx::parse(kSetCondition, kSetConditionName);
     if (!module) return fail(std::move(module.error()));
     modules.push_back(*std::move(module));
   }

@@ -62,6 +62,23 @@ struct ChildGraph {
   std::shared_ptr<Graph> graph;
 };
 
+// A word in device memory, whose address is the handle of a condition: what kernels write there decides.
+struct Condition {
+  uint64_t address = 0;
+  uint32_t at_launch = 0;  // its value then,
+  bool assigned = false;   // if this says so
+  ~Condition();
+};
+
+enum class ConditionalKind : int { kIf = 0, kWhile = 1, kSwitch = 2 };
+
+struct Conditional {
+  std::shared_ptr<Condition> condition;
+  ConditionalKind kind = ConditionalKind::kIf;
+  std::vector<std::shared_ptr<Graph>> bodies;
+  std::shared_ptr<std::vector<Graph*>> handles;  // of them, as the program was told
+};
+
 // Work of a library's function, which stands for its kernels.
 struct LibraryCall {
   std::function<Error()> run;
@@ -75,6 +92,6 @@ struct ReleaseCall {
 struct Nothing {};
 
 using Operation = std::variant<Nothing, KernelCall, Copy3D, MemsetParams, HostCall, CallbackCall, EventRecord,
-                               EventWait, AllocCall, FreeCall, ChildGraph, LibraryCall, ReleaseCall>;
+                               EventWait, AllocCall, FreeCall, ChildGraph, Conditional, LibraryCall, ReleaseCall>;
 
 }  // namespace quern::cuda

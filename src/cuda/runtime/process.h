@@ -37,8 +37,9 @@ class Process {
   const std::shared_ptr<vgpu::Memory> memory;
   std::recursive_mutex mutex;
   std::vector<Device> devices;
-  // Set for good by a fault with QUERN_CHECK=continue: every later call returns it.
+  // Set for good by a failed assertion, or a fault with QUERN_CHECK=continue: every later call returns it.
   std::atomic<Error> sticky = Error::kSuccess;
+  std::atomic<bool> told = false;  // a call has
 
   Device& device(int number) { return devices[number]; }
   bool has_device(int number) const { return number >= 0 && number < static_cast<int>(devices.size()); }

@@ -103,7 +103,12 @@ Error not_ready() {
 
 // What is known of an operation when it is put into a stream: the events that it waits for and records as they are
 // then, whether it calls the program.
-void prepare(const Operation& operation, const std::shared_ptr<Work>& work) {
+void prepare(Operation& operation, const std::shared_ptr<Work>& work) {
+  for (auto* graph : inner_graphs(operation)) {
+    for (Node* node : (*graph)->order()) {
+      if (node->enabled) prepare(node->operation, work);
+    }
+  }
   if (auto* r = std::get_if<EventRecord>(&operation)) {
     auto mark = std::make_shared<Mark>();
     mark->work = work;
@@ -114,10 +119,6 @@ void prepare(const Operation& operation, const std::shared_ptr<Work>& work) {
   } else if (auto* w = std::get_if<EventWait>(&operation)) {
     const auto& mark = w->event->mark;
     if (mark && !mark->done && mark->work.lock() != work) work->after.push_back(mark);
-  } else if (auto* child = std::get_if<ChildGraph>(&operation)) {
-    for (Node* node : child->graph->order()) {
-      if (node->enabled) prepare(node->operation, work);
-    }
   } else if (std::holds_alternative<HostCall>(operation) || std::holds_alternative<CallbackCall>(operation)) {
     work->calls_host = true;
   }

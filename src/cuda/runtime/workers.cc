@@ -62,7 +62,13 @@ Workers& Workers::get() {
 void Workers::drain_at_exit() {
   static Workers* self;
   self = this;
-  std::atexit([] { self->drain(); });
+  ::on_exit(
+      [](int code, void*) {
+        self->drain();
+        Process& p = Process::get();
+        if (code == 0 && p.sticky != Error::kSuccess && !p.told && !p.config.go_on) end_process(1);
+      },
+      nullptr);
 }
 
 void Workers::add(std::shared_ptr<Work> work) {

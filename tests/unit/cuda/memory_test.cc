@@ -148,6 +148,7 @@ TEST(Memory, PoolsKnowWhatIsUsed) {
   ok(call("cudaMallocAsync", &a, size_t{1000}, kNoStream));
   EXPECT_EQ(used(), before + 1000);
   ok(call("cudaFreeAsync", a, kNoStream));
+  ok(call("cudaStreamSynchronize", kNoStream));
   EXPECT_EQ(used(), before);
   EXPECT_EQ(call("cudaFreeAsync", a, kNoStream), Error::kInvalidValue);
 }
