@@ -55,6 +55,7 @@ struct Gauge {
 struct Centre {
   std::vector<tile::ExprPtr> y;  // parts, added
   tile::ExprPtr rho;             // over results, as the source has it
+  tile::ExprPtr running;         // what is kept instead while the pass runs; null: rho
   tile::ExprPtr stored;          // over stored accumulators
 };
 struct Difference {

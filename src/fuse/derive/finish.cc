@@ -127,7 +127,17 @@ ExprPtr Finisher::gauge_symbol(int gauge, ScalarType type) {
 ExprPtr Finisher::residue(int centre, ScalarType type) {
   if (!rules_.first_moment) return nullptr;
   const Centre& c = pass_.centres[centre];
-  Poly p = a_.poly(plain(c.rho));
+  if (!c.running) return first_moment(centre, plain(c.rho), type);
+  ExprPtr running = plain(c.running), first = first_moment(centre, running, type);
+  // One number, mostly 0: multiplied out, its parts would have to cancel.
+  ExprPtr rest = a_.apply(Op::kFinite, {a_.cast(type, a_.sub(running, plain(c.rho)))});
+  return first ? a_.add(first, rest) : rest;
+}
+
+// How much more than a mean (`rho`, negative) its stored form is, by the first moment about that.
+ExprPtr Finisher::first_moment(int centre, const ExprPtr& rho, ScalarType type) {
+  const Centre& c = pass_.centres[centre];
+  Poly p = a_.poly(rho);
   if (p.size() != 1 || p[0].coefficient != -1 || p[0].factors.size() != 2) return nullptr;
   std::optional<int32_t> above, below;
   for (const ExprPtr& f : p[0].factors) {
@@ -306,6 +316,21 @@ ExprPtr Finisher::value(const Scaled& whole) {
     if (!bounded) surviving.insert(g);
   }
   return opened(times(s.m, a_.exp(e)));
+}
+
+// An exponent that no data make infinite: of gauges.
+bool Finisher::stays_finite(const Monomial& m) {
+  return std::ranges::all_of(m.factors, [&](const ExprPtr& f) {
+    auto gauge = symbol_index(f, Symbols::kGauge);
+    return f->op == Op::kFinite || (gauge && !exact_.contains(*gauge));
+  });
+}
+
+// What a guarded m is 0 without; null if it is not guarded.
+ExprPtr Finisher::presence(const ExprPtr& m) {
+  if (!guarded(m)) return nullptr;
+  if (m->op != Op::kSelect) return presence(guarded(m->args[0]) ? m->args[0] : m->args[1]);
+  return is_number(m->args[0], 0) ? a_.apply(Op::kNot, {m->args[1]}) : m->args[1];
 }
 
 // m with `change` done to it inside of its guard: what is 0 there stays 0.
@@ -571,8 +596,14 @@ Finisher::Scaled Finisher::compute(const ExprPtr& e) {
         for (const Monomial& m : s.e) {
           for (const ExprPtr& f : m.factors) axes |= f->axes;
         }
-        if ((axes & e->over).empty()) return {a_.reduce(Op::kSum, e->over, s.m), s.e};
-        break;
+        if (!(axes & e->over).empty()) break;
+        ExprPtr total = a_.reduce(Op::kSum, e->over, s.m);
+        if (std::ranges::all_of(s.e, [&](const Monomial& m) { return stays_finite(m); })) return {total, s.e};
+        // Outside, an infinite power would meet a sum of nothing; it may stand there where a condition says that there
+        // is something.
+        ExprPtr present = presence(s.m);
+        if (!present || !(present->axes & e->over).empty()) break;
+        return {total, s.e, present};
       }
       default: break;
     }

@@ -36,6 +36,8 @@ class Finisher {
   Scaled choice(const ExprPtr& e);
   Scaled exponential(const ExprPtr& argument);
   ExprPtr value(const Scaled& s);
+  bool stays_finite(const Monomial& m);
+  ExprPtr presence(const ExprPtr& m);
   ExprPtr inside(const ExprPtr& m, const std::function<ExprPtr(const ExprPtr&)>& change);
   ExprPtr times(const ExprPtr& m, const ExprPtr& factor);
   ExprPtr condition(const ExprPtr& c);
@@ -49,8 +51,10 @@ class Finisher {
   ExprPtr opened(const ExprPtr& e);
   ExprPtr stored(int index);
   ExprPtr gauge_symbol(int gauge, ScalarType type);
-  // What the true centre is more than the stored one, if that is a mean whose first moment is kept; null: nothing.
+  // What the stored centre is more than the true one, if that is a mean whose first moment is kept, or a sum that was
+  // kept as a mean; null: nothing.
   ExprPtr residue(int centre, ScalarType type);
+  ExprPtr first_moment(int centre, const ExprPtr& rho, ScalarType type);
   int unit_sum(int extremum);
 
   Algebra& a_;

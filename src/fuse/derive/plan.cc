@@ -246,7 +246,7 @@ class Planner {
         for (Answer& x : out.answers) x.value = f.plain(x.finish);
       }
       survives_ = f.surviving;
-      for (Centre& c : out.centres) c.stored = f.plain(c.rho);
+      for (Centre& c : out.centres) c.stored = f.plain(c.running ? c.running : c.rho);
       for (Accumulator& acc : out.accumulators) {
         if (acc.selected) acc.selected_stored = f.plain(acc.selected);
       }

@@ -245,19 +245,46 @@ void Representer::drop_implied(std::vector<ExprPtr>& guards, const Exponent& h) 
   guards = kept;
 }
 
+// A sum over a number of elements that is known before the pass runs, as a mean of those that were seen so far: in the
+// middle of the pass the sum over all of them says nothing of where the elements are. Null if it is no such sum.
+ExprPtr Representer::running_mean(const Monomial& m, ScalarType type) {
+  if (!rules.running_count || m.factors.size() != 2) return nullptr;
+  for (size_t i : {0, 1}) {
+    const ExprPtr &over = m.factors[i], &sum = m.factors[1 - i];
+    bool divides = over->op == Op::kDiv && is_number(over->args[0], 1) && over->args[1]->op == Op::kCast;
+    auto index = symbol_index(sum, Symbols::kRaw);
+    if (!divides || !index) continue;
+    const Accumulator& acc = pass_.accumulators[*index];
+    if (acc.op != Op::kSum || acc.key || acc.exponent) continue;
+    const ExprPtr& number = over->args[1];
+    if (a_.class_of(number) != 0 || kind(number->args[0]->type) != Kind::kInt) continue;
+    Accumulator seen;
+    seen.type = ScalarType::i64, seen.guard = acc.guard;
+    ExprPtr count = raw(find_or_make(std::move(seen)));
+    return a_.div(a_.expression({{m.coefficient, {sum}}}, type), a_.cast(type, count));
+  }
+  return nullptr;
+}
+
 // A centre as an expression. The divisor in it must be the *running* count: a part of 1 / N is 1 / count.
-ExprPtr Representer::about(const Poly& moving, ScalarType type) {
+Representer::About Representer::about(const Poly& moving, ScalarType type) {
   double extent = 1;
   for (AxisId x : a_.n.list()) extent *= intervals_.extent(x).value_or(0);
-  ExprPtr out = a_.number(0, type);
+  About out{a_.number(0, type), a_.number(0, type)};
+  bool runs = false;
   for (Monomial m : moving) {
     double whole = m.coefficient * extent;
     bool share = rules.running_count && extent >= 2 && std::abs(m.coefficient) < 1 &&
                  std::abs(whole - std::round(whole)) < 1e-9 * std::abs(whole);
     if (share) m.coefficient = std::round(whole);
     ExprPtr e = a_.expression({m}, type);
-    out = a_.add(out, share ? a_.div(e, a_.cast(type, count())) : e);
+    if (share) e = a_.div(e, a_.cast(type, count()));
+    ExprPtr mean = share ? nullptr : running_mean(m, type);
+    runs |= mean != nullptr;
+    out.rho = a_.add(out.rho, e);
+    out.running = a_.add(out.running, mean ? mean : e);
   }
+  if (!runs) out.running = nullptr;
   return out;
 }
 
@@ -294,11 +321,11 @@ ExprPtr Representer::take_amplitude(ExprPtr c, Accumulator& acc) {
   return c;
 }
 
-int Representer::centre(const std::vector<ExprPtr>& y, const ExprPtr& rho) {
+int Representer::centre(const std::vector<ExprPtr>& y, const About& about) {
   ScalarType type = y[0]->type;
-  std::string id = fmt::format("{} {}", a_.age(a_.normal(separator_.added(y, type))), a_.age(a_.normal(rho)));
+  std::string id = fmt::format("{} {}", a_.age(a_.normal(separator_.added(y, type))), a_.age(a_.normal(about.rho)));
   auto [at, fresh] = centres_.emplace(id, static_cast<int>(pass_.centres.size()));
-  if (fresh) pass_.centres.push_back({y, rho, nullptr});
+  if (fresh) pass_.centres.push_back({y, about.rho, about.running, nullptr});
   return at->second;
 }
 
@@ -488,7 +515,7 @@ Tried<ExprPtr> Representer::value(const Term& t, const ExprPtr& reduction, const
       bool small = m.factors.size() == 1 && is_small(m.factors[0]);
       (slow || small ? rest : moving).push_back(m);
     }
-    ExprPtr centred = moving.empty() ? nullptr : about(moving, type);
+    About centred = moving.empty() ? About() : about(moving, type);
     ExprPtr zr = a_.expression(rest, type);
     std::vector<Choice> list;
     for (int j = p.power; j >= 0; --j) {

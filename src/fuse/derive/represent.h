@@ -80,9 +80,13 @@ class Representer {
   Exponent exponent(const Element& e, bool lost);
   void drop_implied(std::vector<ExprPtr>& guards, const Exponent& h);
   bool assumed_some(const std::vector<ExprPtr>& guards);
-  ExprPtr about(const Poly& moving, ScalarType type);
+  struct About {
+    ExprPtr rho, running;  // of Centre
+  };
+  About about(const Poly& moving, ScalarType type);
   ExprPtr take_amplitude(ExprPtr c, Accumulator& acc);
-  int centre(const std::vector<ExprPtr>& y, const ExprPtr& rho);
+  int centre(const std::vector<ExprPtr>& y, const About& about);
+  ExprPtr running_mean(const Monomial& m, ScalarType type);
   int find_or_make(Accumulator acc);
   ExprPtr family(Accumulator acc);
   ExprPtr raw(int index);

@@ -468,5 +468,35 @@ TEST(Agreement, AnEmptyRangeTakesNothingElseWithIt) {
   EXPECT_EQ(wrong(c, "k: m 1 grid, e 1 grid; parts 2"), "");
 }
 
+// The sum of what is there says little of where the elements are, divided by a number of elements to come.
+TEST(Agreement, AMeanOverAKnownNumberIsThatOfWhatWasSeen) {
+  Case c = make_case(
+      "kernel k(q: f32[M, K], x: f32[N, K], on: bool[N], start: i32[1 + M]) -> y: f32[M] {\n"
+      "  t[m < M, start[m] <= n < min(m + 1, N)]: bf16 = f16((sum[k < K] q[m, k] * (x[n, k] if on[n] else 0)))\n"
+      "  y[m < M] = var[start[m] <= n < min(m + 1, N)](sigmoid(t[m, n]))\n}\n",
+      {{"M", 17}, {"N", 50}, {"K", 9}});
+  set(c, "q", [](int64_t i) { return 1e-20 * static_cast<double>(i % 7 - 3); });
+  set(c, "x", [](int64_t i) { return 1e-20 * static_cast<double>(i % 5 - 2); });
+  set(c, "on", [](int64_t i) { return i % 3 == 0; });
+  set(c, "start", [](int64_t i) { return static_cast<double>(i % 4); });
+  EXPECT_LT(bound_of(c, 16), 1e-9);
+  EXPECT_EQ(wrong(c), "");
+  EXPECT_EQ(wrong(c, "k: m 1 grid, n 64 loop; parts 2"), "");
+  EXPECT_EQ(wrong(c, "k: m 1 grid, n 4 loop; parts 1"), "");
+}
+
+// Weights whose exponent was taken out of their sum: over nothing the exponent is infinite, and the sum still 0.
+TEST(Agreement, AnExponentStaysInsideASumOfNothing) {
+  Case c = make_case(
+      "kernel k(q: f32[M, K], x: f32[N, K], c: f32[M], d: f32[N], len: i32[M]) -> y: f32[M] {\n"
+      "  t[m < M, n < len[m]] = log(abs(log(abs((sum[k < K] q[m, k] * (x[n, k - 1] if k > 0 else 0) * c[m])) + 1)) + "
+      "1)\n"
+      "  y[m < M] = sum[n < len[m]] softmax[n < len[m]](t[m, n]) * d[n]\n}\n",
+      {{"M", 3}, {"N", 12}, {"K", 19}});
+  set(c, "len", [](int64_t i) { return static_cast<double>(i) * 6; });
+  EXPECT_EQ(bound_of(c, 0), 0);
+  EXPECT_EQ(wrong(c), "");
+}
+
 }  // namespace
 }  // namespace quern::compile
