@@ -160,6 +160,7 @@ class Emit {
   void warp();
   void matrix();
   void async_copy();
+  void bulk_copy();
   void mbarrier();
   void texture();
   std::string texture_frame(const TextureForm& form, const ptx::Operand& object);
@@ -173,6 +174,7 @@ class Emit {
   void float_multiply_add();
   void convert_narrow();  // to and from reals of 16 bits and fewer
   void copy_lanes(const Address& to, const Address& from, int64_t bytes, const Mask& m);
+  void copy_pieces(const Address& to, const Address& from, const Value& bytes, const Mask& m);
   void copy_parts(const Address& to, const Address& from, int64_t bytes, const Value& given, const Mask& m);
   void multiply_matrices();
   void multiply_sparse();

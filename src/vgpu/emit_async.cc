@@ -16,7 +16,8 @@ using ptx::OperandKind;
 using ptx::Space;
 
 void Emit::async_copy() {
-  if (in->op != Op::k_cp_async) return;  // commit_group, wait_group, wait_all
+  if (in->op == Op::k_cp_async_bulk) return bulk_copy();
+  if (in->op != Op::k_cp_async) return;  // commit_group, wait_group, wait_all; prefetches
   auto bytes = constant(in->operands[2]);
   if (!bytes || (*bytes != 4 && *bytes != 8 && *bytes != 16)) return unsupported();
   Address to = address(in->operands[0], Space::kShared), from = address(in->operands[1], Space::kGlobal);

@@ -15,15 +15,17 @@ namespace {
 
 struct Known {
   Service service{};
+  size_t words = 0;     // of arguments
   uint64_t number = 0;  // of Service::kDevice
 };
 
 std::optional<Known> known_function(std::string_view name) {
-  if (name == "vprintf") return Known{Service::kPrint};
-  if (name == "__assertfail") return Known{Service::kAssert};
-  if (name == "malloc") return Known{Service::kMalloc};
-  if (name == "free") return Known{Service::kFree};
-  if (auto named = find_device_function(name)) return Known{Service::kDevice, named->number()};
+  if (name == "vprintf") return Known{Service::kPrint, 2};
+  if (name == "__assertfail") return Known{Service::kAssert, 5};
+  if (name == "malloc") return Known{Service::kMalloc, 1};
+  if (name == "free") return Known{Service::kFree, 1};
+  if (auto named = find_device_function(name))
+    return Known{Service::kDevice, argument_words(named->function), named->number()};
   return std::nullopt;
 }
 
@@ -39,11 +41,27 @@ void Emit::call() {
   const ptx::Function& f = module.functions[static_cast<size_t>(callee.symbol.index)];
   auto known = f.defined ? std::nullopt : known_function(f.name);
   if (!known) return unsupported("a call of " + f.name);
+  // Bytes of an argument or result; 0: what it can't be.
+  auto bytes_of = [&](const ptx::Operand& o) {
+    if (o.kind != ptx::OperandKind::kSymbol) return int64_t{8};
+    if (o.symbol.kind != SymbolKind::kLocal) return int64_t{0};
+    const ptx::Variable& v = function.variables[static_cast<size_t>(o.symbol.index)];
+    return v.space == ptx::Space::kParam ? v.bytes() : 0;
+  };
+  int64_t words = 0;
+  bool good = results <= 1;
+  for (size_t i = 0; i < in->operands.size(); ++i) {
+    if (i == results) continue;
+    int64_t bytes = bytes_of(in->operands[i]);
+    good &= i < results ? bytes == 4 || bytes == 8 : bytes > 0;
+    if (i > results) words += (bytes + 7) / 8;
+  }
+  if (!good || words != static_cast<int64_t>(known->words))
+    return unsupported("a call of " + f.name + " with other arguments or results than it has");
   std::string frame = ir.slot(fmt::format("[{} x i64]", sizeof(CallFrame) / 8), 64);
   Mask m = mask();
   size_t word = 0;
   auto put = [&](const Value& v) {
-    if (word == std::size(CallFrame{}.arguments)) return;
     ir.store(ir.splat(ir.resize(v, "i64", false)),
              ir.offset(frame, static_cast<int64_t>(offsetof(CallFrame, arguments) + word++ * 256)), 8);
   };

@@ -73,6 +73,11 @@ class Programs(unittest.TestCase):
         self.assertEqual((code, out), (1, ""), err)
         self.assertIn("launched by overruns", err)
 
+    def test_bulk_copies(self):
+        for arch in ("sm_80", "sm_90"):
+            with self.subTest(arch=arch):
+                self.assertEqual(run("--", build("bulk_copy", f"-arch={arch}")), (0, "cudaSuccess, 0 wrong\n", ""))
+
     def test_graph(self):
         self.assertEqual(run("--", build("graph")), (0, "6 6 timed cudaSuccess\n", ""))
 

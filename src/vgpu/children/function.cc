@@ -4,12 +4,20 @@ namespace quern::vgpu {
 namespace {
 
 constexpr std::string_view kNames[] = {
-#define QUERN_DEVICE_FUNCTION(name) "cuda" #name,
+#define QUERN_DEVICE_FUNCTION(name, words) "cuda" #name,
+#include "vgpu/children/function.def"
+#undef QUERN_DEVICE_FUNCTION
+};
+
+constexpr size_t kWords[] = {
+#define QUERN_DEVICE_FUNCTION(name, words) words,
 #include "vgpu/children/function.def"
 #undef QUERN_DEVICE_FUNCTION
 };
 
 }  // namespace
+
+size_t argument_words(DeviceFunction function) { return kWords[static_cast<size_t>(function)]; }
 
 std::string_view name(DeviceFunction function) { return kNames[static_cast<size_t>(function)]; }
 

@@ -1,6 +1,7 @@
 // The functions of CUDA's device runtime, by the names that PTX calls them by.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -8,7 +9,7 @@
 namespace quern::vgpu {
 
 enum class DeviceFunction : uint32_t {
-#define QUERN_DEVICE_FUNCTION(name) k##name,
+#define QUERN_DEVICE_FUNCTION(name, words) k##name,
 #include "vgpu/children/function.def"
 #undef QUERN_DEVICE_FUNCTION
 };
@@ -23,6 +24,8 @@ struct NamedFunction {
 
 // Empty: no function of the device runtime.
 std::optional<NamedFunction> find_device_function(std::string_view name);
+// How many words of eight bytes its arguments take.
+size_t argument_words(DeviceFunction function);
 // As a program writes it: "cudaMemcpyAsync".
 std::string_view name(DeviceFunction function);
 

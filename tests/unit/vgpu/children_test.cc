@@ -254,6 +254,28 @@ TEST_F(Children, TheOldWay) {
   EXPECT_EQ(got[9], 0);
 }
 
+// What PTX may say of the device runtime's functions, but shouldn't.
+TEST(DeviceFunctions, OtherSignaturesAreRefused) {
+  struct Case {
+    const char *declared, *call;
+  };
+  for (Case c : {Case{"(.param .b32 r) cudaLaunchDeviceV2(.param .b64 a)", "(r), cudaLaunchDeviceV2, (x)"},
+                 {"(.param .b32 r) cudaLaunchDeviceV2(.param .b64 a, .param .align 8 .b8 b[16])",
+                  "(r), cudaLaunchDeviceV2, (x, wide)"},
+                 {"(.param .align 8 .b8 r[16]) cudaGetLastError()", "(wide), cudaGetLastError, ()"},
+                 {"(.param .b32 r) malloc(.param .b64 a, .param .b64 b)", "(r), malloc, (x, x)"},
+                 {"(.param .b32 r) vprintf(.param .b64 a)", "(r), vprintf, (x)"}}) {
+    Device d{Device::Text{std::string(".version 8.0\n.target sm_80\n.address_size 64\n.extern .func ") + c.declared +
+                          ";\n.visible .entry k()\n{\n.param .b32 r;\n.param .b64 x;\n.param .align 8 .b8 wide[16];\n"
+                          "st.param.b64 [x], 0;\nst.param.b64 [wide], 0;\nst.param.b64 [wide+8], 0;\ncall.uni " +
+                          c.call + ";\nret;\n}\n"}};
+    Launch launch;
+    auto ran = vgpu::run(d.program(), "k", launch, d.settings);
+    ASSERT_FALSE(ran) << c.declared;
+    EXPECT_EQ(ran.error().front().code, Code::N920) << c.declared;
+  }
+}
+
 TEST(Synchronize, AParentSeesWhatItsChildrenDid) {
   Device d("tests/unit/vgpu/kernels/synchronize.ptx");
   for (int threads : {1, 4}) {
