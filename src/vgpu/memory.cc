@@ -147,6 +147,47 @@ std::optional<uint64_t> Memory::from_end(uint64_t size, uint64_t align, uint64_t
   return at;
 }
 
+Result<uint64_t> Memory::reserve(int64_t bytes, int64_t align) {
+  std::lock_guard lock(mutex_);
+  uint64_t at = up(fresh_, std::max(static_cast<uint64_t>(align), kPage));
+  auto size = static_cast<uint64_t>(bytes);
+  if (bytes <= 0 || at < fresh_ || at > fresh_end_ || fresh_end_ - at < size + 2 * kPage) {
+    return fail(diagnose(Code::E951, {}, {{"bytes", std::to_string(bytes)}}));
+  }
+  fresh_ = up(at + size, kPage) + kPage;
+  return at;
+}
+
+bool Memory::map(uint64_t address, int64_t bytes, int file, int64_t offset, bool writable) {
+  int access = writable ? PROT_READ | PROT_WRITE : PROT_READ;
+  void* at = reinterpret_cast<void*>(address);
+  return mmap(at, static_cast<size_t>(bytes), access, MAP_SHARED | MAP_FIXED, file, offset) == at;
+}
+
+bool Memory::unmap(uint64_t address, int64_t bytes) {
+  constexpr int kOwn = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
+  void* at = reinterpret_cast<void*>(address);
+  return mmap(at, static_cast<size_t>(bytes), PROT_READ, kOwn, -1, 0) == at;
+}
+
+void Memory::lay_out(uint64_t first, int64_t bytes, std::vector<Allocation> parts) {
+  std::lock_guard lock(mutex_);
+  auto from = all_.lower_bound(first), to = all_.lower_bound(first + static_cast<uint64_t>(bytes));
+  for (auto old = from; old != to; ++old) set(old->first, old->second->bytes, 0, 0);
+  all_.erase(from, to);
+  for (Allocation& a : parts) {
+    a.number = ++count_;
+    set(a.address, a.bytes, 0, first_bits(a.holds == Holds::kConstant ? a.holds : Holds::kHost));
+    uint64_t at = a.address;
+    all_[at] = std::make_shared<Allocation>(std::move(a));
+  }
+}
+
+void Memory::charge(int device, int64_t bytes) {
+  std::lock_guard lock(mutex_);
+  used_[device] += bytes;
+}
+
 std::optional<uint64_t> Memory::reused(int64_t bytes, Holds holds) {
   auto found = spare_.lower_bound({holds, bytes});
   if (found == spare_.end() || found->first.first != holds || found->first.second > 2 * bytes + 4096)

@@ -81,6 +81,16 @@ class Memory {
   // Gives what was released there to the same owner again, without values; true also where it wasn't.
   bool revive(uint64_t address);
 
+  // Addresses where nothing is, until it is laid out there: for what several processes, or several places, share.
+  Result<uint64_t> reserve(int64_t bytes, int64_t align);
+  // Pages of a file become those of a range, or its own ones again. Whole pages; false: the system refuses.
+  bool map(uint64_t address, int64_t bytes, int file, int64_t offset, bool writable);
+  bool unmap(uint64_t address, int64_t bytes);
+  // What lies in a reserved range from now on, with values, in place of what lay there.
+  void lay_out(uint64_t first, int64_t bytes, std::vector<Allocation> parts);
+  // Memory of a device that is taken, or given back, without an address.
+  void charge(int device, int64_t bytes);
+
   // The allocation, living or released, that contains the address; null if none does. The copy stays as it is.
   std::shared_ptr<const Allocation> find(uint64_t address) const;
   // Whether [address, address + bytes) lies within one living allocation.

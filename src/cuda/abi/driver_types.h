@@ -10,6 +10,16 @@ inline constexpr int kFormatUnsigned8 = 1, kFormatUnsigned16 = 2, kFormatUnsigne
                      kFormatSigned16 = 9, kFormatSigned32 = 10, kFormatHalf = 0x10, kFormatFloat = 0x20,
                      kFormatNormalized = 0xc0;
 
+struct PhysicalProps {  // CUmemAllocationProp
+  int type;
+  int handle_types;
+  Location location;
+  void* security;
+  unsigned char compression, rdma;
+  uint16_t usage;
+  unsigned char reserved[4];
+};
+
 struct ArrayDescriptor {  // CUDA_ARRAY_DESCRIPTOR
   size_t width, height;
   int format;

@@ -26,11 +26,15 @@ Error cudaStreamBeginCaptureToGraph(Stream* stream, Graph* handle, Node* const* 
 
 Error cudaStreamEndCapture(Stream* stream, Graph** out) {
   return entry([&] {
-    if (!out) return Error::kInvalidValue;
-    *out = nullptr;
+    auto found = find_stream(stream);
+    // A graph that the program has already needn't be given to it.
+    bool known = found && found->capture && Live<Graph>::all().find(found->capture->graph.get());
+    if (!out && !known) return Error::kInvalidValue;
+    if (out) *out = nullptr;
     std::shared_ptr<Graph> graph;
     if (Error e = end_capture(stream, graph); e != Error::kSuccess) return e;
-    *out = Live<Graph>::all().add(graph);
+    if (!known) Live<Graph>::all().add(graph);
+    if (out) *out = graph.get();
     return Error::kSuccess;
   });
 }

@@ -14,6 +14,10 @@ Error cudaEventCreateWithFlags(Event** out, unsigned flags) {
     auto event = std::make_shared<Event>();
     event->flags = flags;
     event->device = thread_state().device;
+    if (flags & kEventInterprocess) {
+      event->shared = SharedEvent::make(event->device);
+      if (!event->shared) return Error::kMemoryAllocation;
+    }
     *out = Live<Event>::all().add(std::move(event));
     return Error::kSuccess;
   });

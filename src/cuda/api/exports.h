@@ -27,13 +27,13 @@ inline constexpr int kDriverVersion = 1, kBlasVersion = 2, kRandomVersion = 3;
   X(copy)                                                                                                     \
   X(copy_array)                                                                                               \
   X(device)                                                                                                   \
-  X(driver_entry) X(error) X(event) X(function) X(graph) X(graph_node) X(graph_param) X(graph_symbol) X(host) \
+  X(driver_entry) X(error) X(event) X(function) X(graph) X(graph_node) X(graph_param) X(graph_symbol) X(host) X(ipc) \
       X(launch) X(library) X(memory) X(occupancy) X(peer) X(pool) X(register) X(stream) X(symbol) X(texture)  \
           X(user_object)
 #define QUERN_DRIVER_TABLES(X) \
   X(context)                   \
   X(module)                    \
-  X(driver_memory) X(driver_array) X(driver_copy_array) X(driver_texture) X(driver_texture_reference) X(driver_link)
+  X(driver_memory) X(driver_array) X(driver_copy_array) X(driver_texture) X(driver_texture_reference) X(driver_link) X(virtual_memory)
 #define QUERN_BLAS_TABLES(X)                                                                                         \
   X(blas_info)                                                                                                       \
   X(blas_transfer)                                                                                                   \

@@ -25,10 +25,7 @@ Error cudaFree(void* pointer) {
     if (capture_forbids_waiting()) return Error::kStreamCaptureUnsupported;
     auto found = allocation_of(pointer);
     bool whole = found && found->address == reinterpret_cast<uint64_t>(pointer);
-    bool ours = whole && (found->holds == vgpu::Holds::kGlobal || is_managed(*found));
-    if (!ours || found->name == kNameArray) return Error::kInvalidValue;
-    if (!give_back(pointer)) release(pointer);
-    return Error::kSuccess;
+    return whole && is_freeable(*found) && end_release(pointer) ? Error::kSuccess : Error::kInvalidValue;
   });
 }
 

@@ -1,12 +1,17 @@
 // Allocation in streams, and the pools it is from.
 #include "cuda/runtime/pool.h"
 
+#include <fcntl.h>
+
 #include "cuda/api/entry.h"
 #include "cuda/runtime/device_memory.h"
 #include "cuda/runtime/live.h"
+#include "cuda/runtime/shared_memory.h"
 
 namespace quern::cuda {
 namespace {
+
+constexpr int kFileHandles = 1;  // cudaMemHandleTypePosixFileDescriptor
 
 // In a capture the allocation is a node of the graph.
 Error allocate_in(Stream* handle, const std::shared_ptr<Pool>& pool, size_t bytes, void** out) {
@@ -91,7 +96,7 @@ Error cudaDeviceSetMemPool(int device, Pool* handle) {
 Error cudaMemPoolCreate(Pool** out, const PoolProps* props) {
   return entry([&] {
     if (!out || !props) return Error::kInvalidValue;
-    if (props->handle_types) return Error::kNotSupported;
+    if (props->handle_types & ~kFileHandles) return Error::kNotSupported;
     bool device = props->location.type == LocationType::kDevice;
     if (device && !Process::get().has_device(props->location.id)) return Error::kInvalidDevice;
     auto pool = std::make_shared<Pool>();
@@ -99,6 +104,58 @@ Error cudaMemPoolCreate(Pool** out, const PoolProps* props) {
     pool->props = *props;
     *out = Live<Pool>::all().add(std::move(pool));
     return Error::kSuccess;
+  });
+}
+
+// A descriptor of the file that has what is exported of the pool.
+Error cudaMemPoolExportToShareableHandle(void* out, Pool* handle, int type, unsigned flags) {
+  return entry([&] {
+    auto pool = Live<Pool>::all().find(handle);
+    if (!pool || !out || flags || type != kFileHandles || !(pool->props.handle_types & type)) {
+      return Error::kInvalidValue;
+    }
+    int file = ::fcntl(shared_file(), F_DUPFD_CLOEXEC, 0);
+    if (file < 0) return Error::kMapBufferObjectFailed;
+    *static_cast<int*>(out) = file;
+    return Error::kSuccess;
+  });
+}
+
+Error cudaMemPoolImportFromShareableHandle(Pool** out, void* handle, int type, unsigned flags) {
+  return entry([&] {
+    auto file = static_cast<int>(reinterpret_cast<intptr_t>(handle));
+    uint64_t inode = 0;
+    int64_t bytes = 0;
+    if (!out || flags || type != kFileHandles || !is_our_file(file, inode, bytes)) return Error::kInvalidValue;
+    auto pool = std::make_shared<Pool>();
+    pool->device = thread_state().device;
+    pool->props.allocation_type = 1;
+    pool->props.location = {LocationType::kDevice, pool->device};
+    pool->file = ::fcntl(file, F_DUPFD_CLOEXEC, 0);
+    if (pool->file < 0) return Error::kMapBufferObjectFailed;
+    *out = Live<Pool>::all().add(std::move(pool));
+    return Error::kSuccess;
+  });
+}
+
+Error cudaMemPoolExportPointer(SharedHandle* out, void* pointer) {
+  return entry_when_done([&] {
+    auto pool = pool_of(pointer);
+    auto found = allocation_of(pointer);
+    if (!out || !pool || !found || !(pool->props.handle_types & kFileHandles)) return Error::kInvalidValue;
+    return export_memory(found->address, found->bytes, kSharedPiece, *out);
+  });
+}
+
+Error cudaMemPoolImportPointer(void** out, Pool* handle, const SharedHandle* data) {
+  return entry([&] {
+    auto pool = Live<Pool>::all().find(handle);
+    if (!out || !data || !pool || pool->file < 0) return Error::kInvalidValue;
+    uint64_t address = 0;
+    Error e =
+        import_memory(*data, kSharedPiece, pool->file, kNameImported, vgpu::Holds::kGlobal, pool->device, address);
+    if (e == Error::kSuccess) *out = reinterpret_cast<void*>(address);
+    return e;
   });
 }
 
@@ -205,6 +262,10 @@ std::span<const Export> pool_exports() {
       QUERN_EXPORT(cudaDeviceSetMemPool),
       QUERN_EXPORT(cudaMemPoolCreate),
       QUERN_EXPORT(cudaMemPoolDestroy),
+      QUERN_EXPORT(cudaMemPoolExportToShareableHandle),
+      QUERN_EXPORT(cudaMemPoolImportFromShareableHandle),
+      QUERN_EXPORT(cudaMemPoolExportPointer),
+      QUERN_EXPORT(cudaMemPoolImportPointer),
       QUERN_EXPORT(cudaMemPoolGetAttribute),
       QUERN_EXPORT(cudaMemPoolSetAttribute),
       QUERN_EXPORT(cudaMemPoolTrimTo),

@@ -44,6 +44,11 @@ std::shared_ptr<const vgpu::Allocation> allocation_of(const void* pointer) {
   return found && !found->released ? found : nullptr;
 }
 
+bool is_freeable(const vgpu::Allocation& a) {
+  bool named = a.name == kNameMalloc || a.name == kNameAsync || a.name == kNameImported;
+  return is_managed(a) || (a.holds == vgpu::Holds::kGlobal && named);
+}
+
 bool is_managed(const vgpu::Allocation& a) {
   return a.holds == vgpu::Holds::kHost &&
          (a.name == kNameManaged || (a.name != kNameHost && a.name != kNameRegistered));

@@ -17,6 +17,9 @@ inline constexpr const char* kNameManaged = "cudaMallocManaged";
 inline constexpr const char* kNameArray = "cudaMallocArray";
 inline constexpr const char* kNameAsync = "cudaMallocAsync";
 inline constexpr const char* kNameRegistered = "cudaHostRegister";
+inline constexpr const char* kNameOpened = "cudaIpcOpenMemHandle";
+inline constexpr const char* kNameImported = "cudaMemPoolImportPointer";
+inline constexpr const char* kNameMapped = "cuMemMap";
 
 // Null: there is no room on the device, or on this machine.
 void* allocate(int64_t bytes, vgpu::Holds holds, const char* name, int device, int64_t align = 256);
@@ -35,6 +38,8 @@ bool is_device_address(const void* pointer);
 // The living allocation that contains the pointer, if there is one.
 std::shared_ptr<const vgpu::Allocation> allocation_of(const void* pointer);
 bool is_managed(const vgpu::Allocation& a);
+// May cudaFree have it?
+bool is_freeable(const vgpu::Allocation& a);
 
 // Bytes of the device that nothing occupies.
 int64_t free_bytes(int device);

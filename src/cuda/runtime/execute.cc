@@ -4,6 +4,7 @@
 #include <exception>
 #include <mutex>
 #include <new>
+#include <thread>
 
 #include "cuda/runtime/copy.h"
 #include "cuda/runtime/device_memory.h"
@@ -128,10 +129,19 @@ struct Execute {
     for (auto& [event, mark] : work.marks) {
       if (event == r.event.get() && !mark->done) mark->time = std::chrono::steady_clock::now();
     }
+    if (auto& shared = r.event->shared) shared->happened(r.number ? r.number : shared->record());
     return Error::kSuccess;
   }
-  // It didn't begin before that.
-  Error operator()(const EventWait&) const { return Error::kSuccess; }
+  // It didn't begin before a record of this process was done; another's has to be asked for.
+  Error operator()(const EventWait& w) const {
+    auto& shared = w.event->shared;
+    uint64_t number = shared && !w.number ? shared->recorded() : w.number;
+    while (shared && !shared->has_happened(number)) {
+      Workers::get().stands(work);
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+    }
+    return Error::kSuccess;
+  }
   Error operator()(const AllocCall& a) const {
     // What a graph allocates it has had since its node was made; each launch finds it anew.
     auto address = reinterpret_cast<uint64_t>(a.address);

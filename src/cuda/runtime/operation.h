@@ -41,11 +41,13 @@ struct CallbackCall {
 struct EventRecord {
   std::shared_ptr<Event> event;
   bool external = false;  // in a capture: a node of its own, not an edge
+  uint64_t number = 0;    // among those of several processes; 0: the one that comes when it runs
 };
 
 struct EventWait {
   std::shared_ptr<Event> event;
   bool external = false;
+  uint64_t number = 0;  // of the record; 0: the last when it runs
 };
 
 struct AllocCall {

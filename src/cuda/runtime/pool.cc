@@ -1,11 +1,14 @@
 #include "cuda/runtime/pool.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
 
 #include "cuda/runtime/device_memory.h"
 #include "cuda/runtime/live.h"
+#include "cuda/runtime/shared_memory.h"
 
 namespace quern::cuda {
 namespace {
@@ -50,7 +53,17 @@ std::shared_ptr<Pool> default_pool(int device) { return of_device(device).first;
 std::shared_ptr<Pool> current_pool(int device) { return of_device(device).current; }
 void set_current_pool(int device, std::shared_ptr<Pool> pool) { of_device(device).current = std::move(pool); }
 
+Pool::~Pool() {
+  if (file >= 0) ::close(file);
+}
+
+std::shared_ptr<Pool> pool_of(void* pointer) {
+  auto found = pieces().find(pointer);
+  return found == pieces().end() ? nullptr : found->second.pool;
+}
+
 Error allocate_from(std::shared_ptr<Pool> pool, size_t bytes, void*& out) {
+  if (pool->file >= 0) return Error::kInvalidValue;
   if (pool->props.max_size && bytes > pool->props.max_size - std::min(pool->used, pool->props.max_size)) {
     return Error::kMemoryAllocation;
   }
@@ -76,15 +89,14 @@ bool give_back(void* pointer) {
 
 bool begin_release(const vgpu::Allocation& a) {
   auto* pointer = reinterpret_cast<void*>(a.address);
-  bool ours = pieces().contains(pointer) || a.holds == vgpu::Holds::kGlobal;
-  return ours && leaving().insert(pointer).second;
+  return (pieces().contains(pointer) || is_freeable(a)) && leaving().insert(pointer).second;
 }
 
 void cancel_release(void* pointer) { leaving().erase(pointer); }
 
 bool end_release(void* pointer) {
   leaving().erase(pointer);
-  return give_back(pointer) || release(pointer);
+  return give_back(pointer) || end_import(reinterpret_cast<uint64_t>(pointer)) || release(pointer);
 }
 
 }  // namespace quern::cuda

@@ -16,6 +16,9 @@ struct Pool {
   int reuse[3] = {1, 1, 1};
   uint64_t release_threshold = 0;
   uint64_t used = 0, used_high = 0;
+  int file = -1;  // of another process, where its memory is; -1: of this one
+
+  ~Pool();
 };
 
 // The pool that the device had from the start, and the one it uses now.
@@ -26,6 +29,8 @@ void set_current_pool(int device, std::shared_ptr<Pool> pool);
 Error allocate_from(std::shared_ptr<Pool> pool, size_t bytes, void*& out);
 // False: it is from no pool.
 bool give_back(void* pointer);
+// The pool that a pointer is from; null: none.
+std::shared_ptr<Pool> pool_of(void* pointer);
 
 // A release that happens in its turn: false where it can't be, or was begun before. At its end, false: it is gone.
 bool begin_release(const vgpu::Allocation& allocation);

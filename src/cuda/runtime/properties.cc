@@ -42,6 +42,8 @@ void set_features(Properties& p) {
   p.concurrentManagedAccess = p.computePreemptionSupported = p.cooperativeLaunch = 1;
   p.streamPrioritiesSupported = p.globalL1CacheSupported = p.localL1CacheSupported = 1;
   p.hostRegisterSupported = p.memoryPoolsSupported = p.deviceOverlap = 1;
+  p.ipcEventSupported = 1;
+  p.memoryPoolSupportedHandleTypes = 1;  // file descriptors
   p.asyncEngineCount = 3;
 }
 

@@ -95,6 +95,8 @@ Error waited(Error e) {
   return sticky != Error::kSuccess ? sticky : e;
 }
 
+void nap() { std::this_thread::sleep_for(std::chrono::microseconds(50)); }
+
 // Who asks in a loop lets others go on.
 Error not_ready() {
   std::this_thread::yield();
@@ -103,10 +105,10 @@ Error not_ready() {
 
 // What is known of an operation when it is put into a stream: the events that it waits for and records as they are
 // then, whether it calls the program.
-void prepare(Operation& operation, const std::shared_ptr<Work>& work) {
+void prepare(Operation& operation, const std::shared_ptr<Work>& work, bool direct = true) {
   for (auto* graph : inner_graphs(operation)) {
     for (Node* node : (*graph)->order()) {
-      if (node->enabled) prepare(node->operation, work);
+      if (node->enabled) prepare(node->operation, work, false);
     }
   }
   if (auto* r = std::get_if<EventRecord>(&operation)) {
@@ -115,9 +117,11 @@ void prepare(Operation& operation, const std::shared_ptr<Work>& work) {
     r->event->capture = nullptr;
     r->event->after.clear();
     r->event->mark = mark;
+    if (r->event->shared && direct) r->number = r->event->shared->record();
     work->marks.emplace_back(r->event.get(), std::move(mark));
   } else if (auto* w = std::get_if<EventWait>(&operation)) {
     const auto& mark = w->event->mark;
+    if (w->event->shared && direct) w->number = w->event->shared->recorded();
     if (mark && !mark->done && mark->work.lock() != work) work->after.push_back(mark);
   } else if (std::holds_alternative<HostCall>(operation) || std::holds_alternative<CallbackCall>(operation)) {
     work->calls_host = true;
@@ -221,16 +225,21 @@ Error query(Stream* handle) {
 }
 
 Error query(const Event& event) {
-  std::shared_ptr<Mark> mark = event.mark;
-  return !mark || mark->done ? Error::kSuccess : not_ready();
+  bool done = !event.mark || event.mark->done;
+  if (event.shared) done = event.shared->has_happened(event.shared->recorded());
+  return done ? Error::kSuccess : not_ready();
 }
 
 Error synchronize(const Event& event) {
   std::shared_ptr<Mark> mark = event.mark;
   auto work = mark && !mark->done ? mark->work.lock() : nullptr;
-  if (!work) return Error::kSuccess;
+  if (!work && !event.shared) return Error::kSuccess;
   if (in_host_function()) return Error::kNotPermitted;
-  return waited(Workers::get().finish(work));
+  Error e = work ? waited(Workers::get().finish(work)) : Error::kSuccess;
+  if (event.shared) {
+    for (uint64_t last = event.shared->recorded(); !event.shared->has_happened(last);) nap();
+  }
+  return e;
 }
 
 }  // namespace quern::cuda

@@ -7,6 +7,7 @@
 
 #include "cuda/runtime/operation.h"
 #include "cuda/runtime/process.h"
+#include "cuda/runtime/shared_event.h"
 #include "cuda/runtime/work.h"
 
 namespace quern::cuda {
@@ -27,8 +28,9 @@ struct Stream {
 struct Event {
   uint32_t flags = 0;  // 2: cudaEventDisableTiming
   int device = 0;
-  std::shared_ptr<Mark> mark;        // the last record's; null: there was none
-  std::shared_ptr<Capture> capture;  // when last recorded in one
+  std::shared_ptr<SharedEvent> shared;  // of one that other processes may open; null: of another
+  std::shared_ptr<Mark> mark;           // the last record's; null: there was none
+  std::shared_ptr<Capture> capture;     // when last recorded in one
   std::vector<Node*> after;
 };
 

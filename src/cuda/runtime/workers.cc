@@ -151,13 +151,13 @@ void Workers::run(Lock& lock, const std::shared_ptr<Work>& work) {
   int device = std::exchange(thread_state().device, work->order.device);
   Error e = execute(*work);
   thread_state().device = device;
+  work->operation = Nothing{};
   lock.lock();
   work->stands ? --standing_ : --active_;
   in_host_ -= work->calls_host;
   work->error = e;
   if (e != Error::kSuccess && !work->awaited && error_ == Error::kSuccess) error_ = e;
   pending_.erase(std::ranges::find(pending_, work));
-  work->operation = Nothing{};
   work->after.clear();
   for (auto& [event, mark] : work->marks) mark->done = true;
   work->marks.clear();
