@@ -72,9 +72,13 @@ struct Warp {
   uint64_t grid_id;
   void (*const* multiply)(const MatrixCall*, uint8_t*, int32_t);  // products of matrices, by Multiplier
   // Fragments (matrix/fragment.h)
-  int32_t (*move_fragment)(Warp*, const FragmentCall*, uint8_t*, uint64_t, uint64_t);
-  int32_t (*move_fragment_of_lanes)(Warp*, const FragmentCall*, uint8_t*, const uint32_t*, uint32_t);
+  int32_t (*move_fragment)(Warp*, const FragmentCall*, uint8_t*, uint64_t, uint64_t, int32_t);
+  int32_t (*move_fragment_of_lanes)(Warp*, const FragmentCall*, uint8_t*, const uint32_t*, uint32_t, int32_t);
   const Ground* ground;
+  // Of a check that failed: its number, the lanes that it is about, the base of their addresses.
+  int32_t fault_check;
+  uint32_t fault_lanes;
+  uint64_t fault_base;
   // The scheduler's own from here on.
   void* owner = nullptr;
 };

@@ -251,7 +251,6 @@ class Emit {
   // --- addresses and checks ---
   Address straight(const Address& a, Value& is);
   void fault(const Address& a, const std::vector<CheckRecord::Member>& members, const Mask& m, const std::string& from);
-  void fault(CheckRecord record, const Value& base, const Mask& m, const std::string& from);
   void fault_exit();
   // Accesses of the block that are at constant distances are checked together, at the first of them.
   bool check_group(const Address& a, int64_t bytes, bool write, const Mask& m,
@@ -315,6 +314,7 @@ class Emit {
   Value waiting(int32_t block);
   Value block_lanes();
   bool masked(int32_t block) const;
+  bool joined(int32_t block) const;  // to the one before it, without a label
   bool has_wait(int32_t block) const { return dense_ || masked(block); }
 
   Flow flow_;
@@ -332,12 +332,6 @@ class Emit {
   int64_t kept_bytes_ = 0;
   std::set<std::string> chains_;
   std::vector<std::pair<std::string, std::vector<int32_t>>> chain_queue_;
-  struct FaultEdge {
-    std::string from;
-    int record;
-    std::string base, lanes;
-  };
-  std::vector<FaultEdge> faults_;
   std::string texture_frame_;  // one is enough for all instructions
   std::vector<CheckRecord> records_;
   MatrixFrame matrix_;                // where registers of fragments lie in %matrix

@@ -179,33 +179,23 @@ void Emit::fault(const Address& a, const std::vector<CheckRecord::Member>& membe
     record.listed = true;
     ir.store(address_vector(a), warp_pointer(offsetof(Warp, address)), 8);
   }
-  fault(std::move(record), base, m, from);
-}
-
-void Emit::fault(CheckRecord record, const Value& base, const Mask& m, const std::string& from) {
-  faults_.push_back({from, static_cast<int>(records_.size()), base.text, mask_bits(m).text});
+  // By way of memory: values that come from thousands of places to one are what LLVM takes longest over.
+  ir.store(Ir::number("i32", static_cast<int64_t>(records_.size())), warp_pointer(offsetof(Warp, fault_check)), 4);
+  ir.store(mask_bits(m), warp_pointer(offsetof(Warp, fault_lanes)), 4);
+  ir.store(base, warp_pointer(offsetof(Warp, fault_base)), 8);
   records_.push_back(std::move(record));
   ir.jump("fault");
 }
 
 // Where all failed checks end: one call, which never comes back.
 void Emit::fault_exit() {
-  if (faults_.empty()) return;
+  if (records_.empty()) return;
   ir.begin("fault");
-  std::string ids, bases, lanes;
-  for (const FaultEdge& f : faults_) {
-    const char* comma = ids.empty() ? "" : ", ";
-    ids += fmt::format("{}[ {}, %{} ]", comma, f.record, f.from);
-    bases += fmt::format("{}[ {}, %{} ]", comma, f.base, f.from);
-    lanes += fmt::format("{}[ {}, %{} ]", comma, f.lanes, f.from);
-  }
-  Value id = ir.let("i32", false, "phi i32 {}", ids);
-  Value base = ir.let("i64", false, "phi i64 {}", bases);
-  Value who = ir.let("i32", false, "phi i32 {}", lanes);
-  std::string data = ir.pointer(base);
+  Value check = warp_field(offsetof(Warp, fault_check), "i32"), who = warp_field(offsetof(Warp, fault_lanes), "i32");
+  std::string data = ir.pointer(warp_field(offsetof(Warp, fault_base), "i64"));
   Value f = ir.let("ptr", false, "load ptr, ptr {}", warp_pointer(offsetof(Warp, service)));
   ir.let("i32", false, "call i32 {}(ptr %w, i32 {}, i32 {}, i32 {}, ptr {}) cold", f.text,
-         static_cast<int>(Service::kFault), id.text, who.text, data);
+         static_cast<int>(Service::kFault), check.text, who.text, data);
   ir.line("ret i32 1");
 }
 

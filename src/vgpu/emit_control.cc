@@ -35,6 +35,15 @@ std::string Emit::head(int32_t block) const { return block >= flow_.exit() ? "fi
 // Whether not all lanes of a whole warp need be in it.
 bool Emit::masked(int32_t block) const { return !flow_.blocks[static_cast<size_t>(block)].waiting.empty(); }
 
+// Instructions at which lanes may wait begin a block, but mostly the warp is whole and goes straight on: what takes
+// LLVM time grows with the number of its blocks, and faster.
+bool Emit::joined(int32_t b) const {
+  if (!b || has_wait(b) || has_wait(b - 1)) return false;
+  const Block& last = flow_.blocks[static_cast<size_t>(b) - 1];
+  return last.ends == End::kNext && !last.spins && last.next == std::vector{b} &&
+         flow_.blocks[static_cast<size_t>(b)].previous == std::vector{b - 1};
+}
+
 Value Emit::waiting(int32_t block) {
   Value v = ir.masks({});
   return ir.masks(ir.let("i1", true, "load {}, ptr %wait{}", v.full(), block).text);
@@ -164,6 +173,7 @@ void Emit::park(int32_t b) {
 }
 
 void Emit::control(int32_t b) {
+  if (b + 1 < flow_.exit() && joined(b + 1)) return;
   ir.begin_instruction();
   const Block& block = flow_.blocks[static_cast<size_t>(b)];
   const Instruction& last = function.instructions[static_cast<size_t>(block.end) - 1];
@@ -393,7 +403,7 @@ Result<std::string> Emit::text(bool loop) {
   for (int32_t b = 0; b < flow_.exit(); ++b) {
     const Block& block = flow_.blocks[static_cast<size_t>(b)];
     block_ = b;
-    ir.begin(head(b));
+    if (!joined(b)) ir.begin(head(b));
     block_mask_.reset();
     if (masked(b)) {
       block_mask_ = waiting(b);

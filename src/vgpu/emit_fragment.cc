@@ -48,27 +48,25 @@ void Emit::fragment_access() {
 }
 
 // What check() is for other accesses: the one place that all of fragments pass. The function that is called looks at
-// the memory first, and leaves the addresses of an access that is wrong in Warp::address.
+// the memory first, and leaves in the warp what is said of an access that is wrong.
 void Emit::move_fragment(const FragmentCall& call, const Address& base, const Value& stride, const Mask& m) {
   std::string constant = ir.constant(&call, 1);
   Value bad;
   bool uniform = base.kind == Shape::kUniform || base.kind == Shape::kNone;
   if (uniform && !stride.vector && m.full) {
     Value f = ir.let("ptr", false, "load ptr, ptr {}", warp_pointer(offsetof(Warp, move_fragment)));
-    bad = ir.let("i32", false, "call i32 {}(ptr %w, ptr {}, ptr %matrix, i64 {}, i64 {})", f.text, constant,
-                 base.base.text, ir.resize(stride, "i64", false).text);
+    bad = ir.let("i32", false, "call i32 {}(ptr %w, ptr {}, ptr %matrix, i64 {}, i64 {}, i32 {})", f.text, constant,
+                 base.base.text, ir.resize(stride, "i64", false).text, records_.size());
   } else {
     ir.store(address_vector(base), warp_pointer(offsetof(Warp, address)), 8);
     std::string strides = spill(ir.splat(stride));
     Value f = ir.let("ptr", false, "load ptr, ptr {}", warp_pointer(offsetof(Warp, move_fragment_of_lanes)));
-    bad = ir.let("i32", false, "call i32 {}(ptr %w, ptr {}, ptr %matrix, ptr {}, i32 {})", f.text, constant, strides,
-                 mask_bits(m).text);
+    bad = ir.let("i32", false, "call i32 {}(ptr %w, ptr {}, ptr %matrix, ptr {}, i32 {}, i32 {})", f.text, constant,
+                 strides, mask_bits(m).text, records_.size());
   }
-  std::string good = ir.label("good"), wrong = ir.label("bad");
-  ir.branch_likely(ir.compare("icmp eq", bad, Ir::number("i32", 0)), good, wrong);
-  ir.begin(wrong);
-  CheckRecord record{.members = {{index_, 0, call.shape.access_bytes(), call.store != 0}}, .listed = true};
-  fault(std::move(record), Ir::number("i64", 0), m, wrong);
+  records_.push_back({.members = {{index_, 0, call.shape.access_bytes(), call.store != 0}}, .listed = true});
+  std::string good = ir.label("good");
+  ir.branch_likely(ir.compare("icmp eq", bad, Ir::number("i32", 0)), good, "fault");
   ir.begin(good);
 }
 

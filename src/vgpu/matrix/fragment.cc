@@ -200,7 +200,7 @@ void mark(const Ground& g, uint64_t address, int bytes) {
 }
 
 int32_t move_slowly(Warp* warp, const FragmentCall& call, uint8_t* registers, const uint64_t* addresses,
-                    const uint32_t* strides, uint32_t lanes) {
+                    const uint32_t* strides, uint32_t lanes, int32_t check) {
   const FragmentShape& t = call.shape;
   const Ground& g = *warp->ground;
   int bytes = t.access_bytes(), width = t.register_bits() / 8;
@@ -221,6 +221,7 @@ int32_t move_slowly(Warp* warp, const FragmentCall& call, uint8_t* registers, co
       }
       if (wrong) {
         std::copy_n(at, 32, warp->address);
+        warp->fault_check = check, warp->fault_lanes = lanes, warp->fault_base = 0;
         return 1;
       }
       for (int l = 0; l < 32; ++l) {
@@ -256,7 +257,8 @@ FragmentCall fragment_call(const FragmentShape& t, bool store, int registers) {
   return c;
 }
 
-int32_t move_fragment(Warp* warp, const FragmentCall* call, uint8_t* registers, uint64_t address, uint64_t stride) {
+int32_t move_fragment(Warp* warp, const FragmentCall* call, uint8_t* registers, uint64_t address, uint64_t stride,
+                      int32_t check) {
   const FragmentCall& c = *call;
   const Ground& g = *warp->ground;
   auto bits = static_cast<uint64_t>(c.bits);
@@ -273,7 +275,7 @@ int32_t move_fragment(Warp* warp, const FragmentCall* call, uint8_t* registers, 
     uint32_t strides[32];
     std::fill_n(addresses, 32, address);
     std::fill_n(strides, 32, static_cast<uint32_t>(stride));
-    return move_slowly(warp, c, registers, addresses, strides, 0xffffffff);
+    return move_slowly(warp, c, registers, addresses, strides, 0xffffffff, check);
   }
   (c.store ? kMovers<true> : kMovers<false>)[c.mover](c, registers, memory_at(address), static_cast<int64_t>(pitch));
   if (!c.store) {
@@ -286,14 +288,14 @@ int32_t move_fragment(Warp* warp, const FragmentCall* call, uint8_t* registers, 
 }
 
 int32_t move_fragment_of_lanes(Warp* warp, const FragmentCall* call, uint8_t* registers, const uint32_t* strides,
-                               uint32_t lanes) {
+                               uint32_t lanes, int32_t check) {
   const uint64_t* a = warp->address;
   bool one = std::all_of(a, a + 32, [&](uint64_t x) { return x == a[0]; }) &&
              std::all_of(strides, strides + 32, [&](uint32_t s) { return s == strides[0]; });
-  if (one && lanes == 0xffffffff) return move_fragment(warp, call, registers, a[0], strides[0]);
+  if (one && lanes == 0xffffffff) return move_fragment(warp, call, registers, a[0], strides[0], check);
   uint64_t addresses[32];
   std::copy_n(a, 32, addresses);
-  return move_slowly(warp, *call, registers, addresses, strides, lanes);
+  return move_slowly(warp, *call, registers, addresses, strides, lanes, check);
 }
 
 }  // namespace quern::vgpu

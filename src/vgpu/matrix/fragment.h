@@ -77,13 +77,15 @@ struct Ground {
   bool init = true;     // loads, for values
 };
 
-// Both return zero, or one where an access is forbidden; then Warp::address holds the addresses of the lanes at the
-// first access that is. Registers of a load hold nothing certain then, and a store has done what comes before.
+// Both return zero, or one where an access is forbidden: then Warp::fault_… tell of the first one, by the number that
+// the code gives as its check, with the lanes' addresses in Warp::address. Registers of a load hold nothing certain
+// then, and a store has done what comes before.
 //
 // All lanes, with one address and one stride (elements).
-int32_t move_fragment(Warp* warp, const FragmentCall* call, uint8_t* registers, uint64_t address, uint64_t stride);
+int32_t move_fragment(Warp* warp, const FragmentCall* call, uint8_t* registers, uint64_t address, uint64_t stride,
+                      int32_t check);
 // Some lanes, with addresses in Warp::address; a load's registers are zeros in the others.
 int32_t move_fragment_of_lanes(Warp* warp, const FragmentCall* call, uint8_t* registers, const uint32_t* strides,
-                               uint32_t lanes);
+                               uint32_t lanes, int32_t check);
 
 }  // namespace quern::vgpu
