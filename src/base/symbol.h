@@ -8,8 +8,8 @@
 
 namespace quern {
 
-// The pool. A library that is opened while the program runs has a copy of this code: before it makes its first symbol it
-// takes over the pool of whoever opened it, so that a name is one pointer on both sides.
+// The pool. A library that is opened while the program runs has a copy of this code: before it makes its first symbol
+// it takes over the pool of whoever opened it, so that a name is one pointer on both sides.
 struct SymbolPool;
 SymbolPool* symbol_pool();
 void use_symbol_pool(SymbolPool* pool);

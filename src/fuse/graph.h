@@ -24,7 +24,8 @@ struct Definition {
   int step = 0;
 };
 
-// What is multiplied with a parameter's elements, and summed, may be rounded to their type (docs/notation.md, rounding).
+// What is multiplied with a parameter's elements, and summed, may be rounded to their type (docs/notation.md,
+// rounding).
 struct Rounding {
   ScalarType type;
   Diagnostic remark;  // R2
@@ -35,7 +36,7 @@ struct Graph {
   std::vector<tile::Axis> axes;  // of all definitions
   std::vector<Definition> definitions;
   std::map<int32_t, Rounding> roundings;  // by parameter; only where every sum of products with it allows it
-  std::vector<SourcePtr> sources;  // keep the spans alive
+  std::vector<SourcePtr> sources;         // keep the spans alive
 };
 
 }  // namespace quern::fuse

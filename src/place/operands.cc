@@ -24,8 +24,8 @@ constexpr int64_t kNarrow = 3;            // a row of so many register blocks is
 // A block that encloses a dot: where a name can be defined, and which loop leads on from there.
 struct Level {
   Block* block = nullptr;
-  size_t walks = 0;          // how many walks are outside of it
-  std::set<int32_t> inside;  // names that are not there yet
+  size_t walks = 0;                                    // how many walks are outside of it
+  std::set<int32_t> inside;                            // names that are not there yet
   std::vector<std::pair<ExprPtr, int32_t>> made = {};  // operands that have their place in it
 };
 

@@ -19,7 +19,8 @@ struct Pair {
 Pair normal_pair(double u, double v);
 
 // The number that a normal one is below with probability p > 0, to about 1e-13 of p or 1 - p; keeps the order of
-// quasi-random numbers. From formula 26.2.23 of Abramowitz and Stegun on, by Halley's method; 1 is as the number before.
+// quasi-random numbers. From formula 26.2.23 of Abramowitz and Stegun on, by Halley's method; 1 is as the number
+// before.
 double normal_quantile(double p);
 
 // Poisson numbers by a table of their cumulative probabilities around the mean.

@@ -25,7 +25,7 @@ enum class Service : int32_t {
   kCall,  // an instruction that is done by a C++ function; data: SlowCall
   kClock,
   kMbarrier,  // data: MbarrierCall
-  kTexture,  // data: TextureCall (texture/call.h)
+  kTexture,   // data: TextureCall (texture/call.h)
 };
 
 struct BarrierCall {

@@ -26,8 +26,8 @@ enum class FaultKind : uint8_t {
   kFree,      // free of what wasn't allocated, or twice
   kStopped,   // from outside
   kTimeout,
-  kStack,  // calls too deep
-  kCall,   // an indirect call of what is no function
+  kStack,   // calls too deep
+  kCall,    // an indirect call of what is no function
   kObject,  // a texture or surface object that doesn't exist
   kUnsupported,
 };

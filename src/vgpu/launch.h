@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "chip/chip.h"
 #include "jit/cpu_target.h"
 #include "vgpu/fault.h"
 #include "vgpu/program.h"
@@ -45,6 +46,9 @@ struct Limits {
   int32_t blocks_per_multiprocessor = 32;
   int32_t compute_capability = 80;
 };
+
+// As the chip's row has them.
+Limits limits_of(const chip::Chip& chip);
 
 struct Launch {
   Extent grid = {1, 1, 1};

@@ -29,10 +29,11 @@ std::optional<tile::Op> same_operation(expr::Op op) {
     SAME(kMod)
     SAME(kNeg)
     SAME(kBitOr)
-    SAME(kBitXor) SAME(kBitAnd) SAME(kShl) SAME(kShr) SAME(kLt) SAME(kLe) SAME(kGt) SAME(kGe) SAME(kEq) SAME(kNe)
-        SAME(kNot) SAME(kAnd) SAME(kOr) SAME(kExp) SAME(kExp2) SAME(kLog) SAME(kLog2) SAME(kSqrt) SAME(kRsqrt)
-            SAME(kSin) SAME(kCos) SAME(kTanh) SAME(kErf) SAME(kPow) SAME(kAbs) SAME(kFloor) SAME(kCeil) SAME(kRound)
-                SAME(kMaxOf) SAME(kMinOf) SAME(kRandomBits)
+    SAME(kBitXor)
+    SAME(kBitAnd) SAME(kShl) SAME(kShr) SAME(kLt) SAME(kLe) SAME(kGt) SAME(kGe) SAME(kEq) SAME(kNe) SAME(kNot)
+        SAME(kAnd) SAME(kOr) SAME(kExp) SAME(kExp2) SAME(kLog) SAME(kLog2) SAME(kSqrt) SAME(kRsqrt) SAME(kSin)
+            SAME(kCos) SAME(kTanh) SAME(kErf) SAME(kPow) SAME(kAbs) SAME(kFloor) SAME(kCeil) SAME(kRound) SAME(kMaxOf)
+                SAME(kMinOf) SAME(kRandomBits)
 #undef SAME
                     default : return std::nullopt;
   }
@@ -123,10 +124,9 @@ Expander::Value Expander::operation(const NodePtr& node, const Path& path) {
   }
   out.e = make(op, std::move(args));
   if (std::ranges::find(options_.lacks, tile::Lack{out.e->op, out.e->type}) != options_.lacks.end()) {
-    lacking_.push_back(diagnose(Code::N902, node->span,
-                                {{"f", std::string(row(*node).text)},
-                                 {"device", options_.device},
-                                 {"type", std::string(name(out.e->type))}}));
+    lacking_.push_back(diagnose(
+        Code::N902, node->span,
+        {{"f", std::string(row(*node).text)}, {"device", options_.device}, {"type", std::string(name(out.e->type))}}));
   }
   return out;
 }

@@ -1,7 +1,7 @@
 // 4-bit elements, two a byte, and `+=`: accesses that read before they write.
 #include <fmt/format.h>
 
-#include "target/x86/emitter.h"
+#include "target/vector/emitter.h"
 
 namespace quern::target {
 
@@ -21,7 +21,7 @@ bool Emitter::even(const Linear& at) const {
 }
 
 Value Emitter::load_nibbles(const Value& base, const Linear& at, std::optional<Value> mask, bool movable) {
-  bool pairs = at.lane.is(1) && !at.vector && lanes_ >= 2 && even(at);
+  bool pairs = at.lane.is(1) && !at.vector && is_vector({Base::i8, width_}) && even(at);
   if (pairs) {
     Value p = w_.offset(base, w_.binary("ashr", scalar_of(at), i64(1)));
     Type bytes{Base::i8, lanes_ / 2};
@@ -57,7 +57,7 @@ Value Emitter::load_nibbles(const Value& base, const Linear& at, std::optional<V
 }
 
 void Emitter::store_nibbles(const Value& base, const Linear& at, Value v, std::optional<Value> mask) {
-  if (!mask && v.type.lanes >= 2 && at.lane.is(1) && !at.vector && even(at)) {
+  if (!mask && is_vector(v.type) && at.lane.is(1) && !at.vector && even(at)) {
     std::vector<int> lower, upper;
     for (int i = 0; i < lanes_ / 2; ++i) lower.push_back(2 * i), upper.push_back(2 * i + 1);
     Value high = w_.shuffle(v, v, upper);
@@ -76,12 +76,13 @@ void Emitter::store_nibbles(const Value& base, const Linear& at, Value v, std::o
   };
   if (v.type.lanes == 0) {
     std::optional<Writer::Branch> b;
+    if (has_.threads()) mask = both_hold(mask, first_thread());
     if (mask) b = w_.open_if(*mask);
     one(scalar_of(at), v);
     if (b) w_.close_if(*b);
     return;
   }
-  Value indices = w_.splat(value_of(at), lanes_);
+  Value indices = w_.splat(value_of(at), width_);
   each_lane(Linear{}, base, 1, mask,
             [&](const Value&, int lane) { one(w_.extract(indices, lane), w_.extract(v, lane)); });
 }
@@ -89,25 +90,25 @@ void Emitter::store_nibbles(const Value& base, const Linear& at, Value v, std::o
 namespace {
 
 // A sum of two elements in their registers' form.
-Value plus(Writer& w, const jit::CpuTarget& cpu, ScalarType type, const Value& a, const Value& b) {
+Value plus(Writer& w, const Features& has, ScalarType type, const Value& a, const Value& b) {
   if (is_real(a.type)) return w.binary("fadd", a, b);
   if (kind(type) != Kind::kReal) {
     Value out = w.add(a, b);
     return row(type).bits == 4 ? w.binary("and", out, constant(out.type, 15)) : out;
   }
-  Value x = convert(w, cpu, a, type, ScalarType::f32), y = convert(w, cpu, b, type, ScalarType::f32);
-  return convert(w, cpu, w.binary("fadd", x, y), ScalarType::f32, type);
+  Value x = convert(w, has, a, type, ScalarType::f32), y = convert(w, has, b, type, ScalarType::f32);
+  return convert(w, has, w.binary("fadd", x, y), ScalarType::f32, type);
 }
 
 // void @plus_f16(ptr, i16): adds to an element that other threads may add to as well.
-std::string atomic_plus(Module& module, const jit::CpuTarget& cpu, ScalarType type) {
+std::string atomic_plus(Module& module, const Features& has, ScalarType type) {
   std::string name = fmt::format("atomic_plus_{}", quern::name(type));
   if (module.helpers.contains(name)) return name;
   Type t{register_base(type)};
   std::string bits_text = text(t);
   Writer w(module, fmt::format("define internal {} @plus_{}({} %a, {} %b)", bits_text, quern::name(type), bits_text,
                                bits_text));
-  Value sum = plus(w, cpu, type, {"%a", t}, {"%b", t});
+  Value sum = plus(w, has, type, {"%a", t}, {"%b", t});
   w.finish(fmt::format("ret {} {}", bits_text, sum.name));
   module.helpers[name] = fmt::format(
       "define internal void @{0}(ptr %p, {1} %v) #0 {{\nentry:\n  %first = load atomic {1}, ptr %p monotonic, align "
@@ -128,36 +129,39 @@ void Emitter::add_at(const tile::Store& s, const Value& base, const Linear& at, 
   if (row(type).bits < 8) {
     if (s.atomic) throw NotLaid{"an atomic addition to elements of 4 bits"};
     if (v.type.lanes == 0) {
-      store_nibbles(base, at, plus(w_, cpu_, type, load_nibbles(base, at, mask, false), v), mask);
+      store_nibbles(base, at, plus(w_, has_, type, load_nibbles(base, at, mask, false), v), mask);
       return;
     }
-    Value indices = w_.splat(value_of(at), lanes_);
+    Value indices = w_.splat(value_of(at), width_);
     each_lane(Linear{}, base, 1, mask, [&](const Value&, int lane) {
       Linear one{.terms = {{w_.extract(indices, lane), i64(1)}}};
       Value old = load_nibbles(base, one, std::nullopt, false);
-      store_nibbles(base, one, plus(w_, cpu_, type, old, w_.extract(v, lane)), std::nullopt);
+      store_nibbles(base, one, plus(w_, has_, type, old, w_.extract(v, lane)), std::nullopt);
     });
     return;
   }
   int bytes = bits(memory_base(type)) / 8;
-  if (!s.atomic && (v.type.lanes == 0 || (at.lane.is(1) && !at.vector))) {
+  bool side_by_side = v.type.lanes == 0 || (at.lane.is(1) && !at.vector);
+  bool atomic = s.atomic || (has_.threads() && !(side_by_side && of_one_warp(s)));
+  if (!atomic && side_by_side) {
     Value old = load_at(type, base, at, mask, false);
-    store_at(type, base, at, plus(w_, cpu_, type, old, v), mask);
+    store_at(type, base, at, plus(w_, has_, type, old, v), mask);
     return;
   }
   auto one = [&](const Value& p, const Value& x) {
-    if (!s.atomic) {
+    if (!atomic) {
       Value old = w_.load(x.type, p, bytes, false);
-      w_.store(plus(w_, cpu_, type, old, x), p, bytes);
+      w_.store(plus(w_, has_, type, old, x), p, bytes);
     } else if (is_real(x.type) || kind(type) == Kind::kInt) {
       w_.effect(x.type,
                 fmt::format("atomicrmw {} ptr {}, {} monotonic", is_real(x.type) ? "fadd" : "add", p.name, x.typed()));
     } else {
-      w_.effect(fmt::format("call void @{}(ptr {}, {})", atomic_plus(w_.module(), cpu_, type), p.name, x.typed()));
+      w_.effect(fmt::format("call void @{}(ptr {}, {})", atomic_plus(w_.module(), has_, type), p.name, x.typed()));
     }
   };
   if (v.type.lanes == 0) {
     std::optional<Writer::Branch> b;
+    if (has_.threads()) mask = both_hold(mask, first_thread());
     if (mask) b = w_.open_if(*mask);
     one(pointer_to(base, at, bytes), v);
     if (b) w_.close_if(*b);
