@@ -17,7 +17,10 @@
 
 namespace quern::artifact {
 
-enum class Kind : uint8_t { kX86Object };  // an ELF object for x86-64, not yet linked
+enum class Kind : uint8_t {
+  kX86Object,  // an ELF object for x86-64, not yet linked
+  kPtx,        // text; beside it an ELF object of the host's functions (target/nvptx/emit.h)
+};
 
 enum class Role : uint8_t { kIn, kOut, kInout, kTmp, kConst };
 
@@ -54,12 +57,16 @@ struct Site {
 
 struct MachineKernel {
   std::string entry;              // the function's name; those of its sizes follow from it
-  std::string object;             // its machine code, an object file
+  std::string object;             // its machine code, an object file; or PTX
   std::vector<std::string> axes;  // names of the indices whose values a report tells
   // Reals meet in `+=` from several grid points: in one thread, in order, the result is the same in every run.
   bool meets = false;
   // About how many clock cycles a point takes, so that small work stays in one thread; 0: not known.
   int64_t point_cycles = 0;
+  // Of kPtx:
+  std::string host;                // an object file with the functions of its sizes
+  int64_t shared_bytes = 0;        // dynamic, of a block; 0: near memory, if any, is in device memory
+  std::vector<int32_t> open_dims;  // which of Artifact::dims the code takes as arguments
   bool operator==(const MachineKernel&) const = default;
 };
 

@@ -105,7 +105,7 @@ void place(IO& io, P& value) {
 template <class IO, class A>
 void fields(IO& io, A& a) {
   auto text = [&](auto& s) { io.text(s); };
-  named(io, a.kind, Kind::kX86Object);
+  named(io, a.kind, Kind::kPtx);
   io.text(a.name);
   io.list(a.dims, text);
   io.list(a.parameters, [&](auto& p) {
@@ -123,6 +123,9 @@ void fields(IO& io, A& a) {
     io.list(k.axes, text);
     io.number(k.meets);
     io.number(k.point_cycles);
+    io.text(k.host);
+    io.number(k.shared_bytes);
+    io.list(k.open_dims, [&](auto& d) { io.number(d); });
   });
   io.list(a.sites, [&](auto& s) {
     io.text(s.code);

@@ -22,6 +22,7 @@ namespace quern::backend {
 enum class Level : uint8_t { kLowered, kTiled, kPlaced, kLaid, kLlvm, kAsm };
 
 struct Options {
+  std::string on;              // "virtual:h100": a chip's row; empty, "cpu": this machine
   bool trust = false;          // subscripts through data aren't tested: the caller has seen to it
   bool exact = false;          // no operand of a contraction is rounded that the program doesn't round
   bool deterministic = false;  // the same bits in every run, also where reals meet in `+=`

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/result.h"
+
 namespace quern::chip {
 
 enum class Kind : uint8_t { kCpu, kGpu };
@@ -50,6 +52,7 @@ struct Chip {
 
 const std::vector<Chip>& chips();  // processors
 const std::vector<Chip>& gpus();
-const Chip* find(std::string_view name);  // of both; null if there is no such row
+Result<const Chip*> find_gpu(const std::string& name);  // E975
+const Chip* find(std::string_view name);                // of both; null if there is no such row
 
 }  // namespace quern::chip

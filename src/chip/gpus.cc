@@ -1,4 +1,5 @@
 // The table of GPUs as rows. What all chips of a compute capability share stands once, by capability.
+#include "base/text.h"
 #include "chip/chip.h"
 
 namespace quern::chip {
@@ -42,6 +43,17 @@ const std::vector<Chip>& gpus() {
 #undef QUERN_GPU
   };
   return all;
+}
+
+Result<const Chip*> find_gpu(const std::string& name) {
+  std::vector<std::string> names;
+  for (const Chip& c : gpus()) {
+    if (c.name == name) return &c;
+    names.push_back(c.name);
+  }
+  auto d = diagnose(Code::E975, {}, {{"n", printable(name)}, {"have", join(names, ", ")}});
+  if (auto near = nearest(name, names)) d.remedy = "did you mean `" + *near + "`?";
+  return fail(std::move(d));
 }
 
 }  // namespace quern::chip

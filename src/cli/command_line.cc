@@ -57,7 +57,8 @@ void add_run(CLI::App& app, CommandLine& line, Collected& once) {
       ->allow_extra_args();
   add_sizes(app, line);
   option(app, "--seed", once.seed, "N", "The seed of arrays that aren't given; else one is chosen and shown");
-  option(app, "--on", once.device, "DEVICE", "Where to compute: cpu, the default, or interpreter");
+  option(app, "--on", once.device, "DEVICE",
+         "Where to compute: cpu, the default; interpreter; virtual:h100, a GPU that is played");
   option(app, "-o", once.output, "PATH", "Write results: a folder, or a .npy, .npz or .safetensors file");
   app.add_flag("--bounds", line.bounds, "With -o: also write error bounds, as NAME.bound");
   option(app, "--threads", once.threads, "N", "Threads to compute with; else one for each core");
@@ -92,7 +93,8 @@ void add_list(CLI::App& app, CommandLine& line) {
 
 void add_emit(CLI::App& app, CommandLine& line, Collected& once) {
   option(app, "FILE", line.targets, "", "The file, or FILE:kernel")->expected(1)->required();
-  option(app, "--at", once.level, "LEVEL", "expr, lowered, tiled, placed, laid, llvm or asm");
+  option(app, "--at", once.level, "LEVEL", "expr, lowered, tiled, placed, laid, llvm, asm or ptx");
+  option(app, "--on", once.device, "DEVICE", "What to compile for: cpu, the default; or a GPU, virtual:h100");
   add_sizes(app, line);
   add_compiler(app, line, once);
   add_json(app, line);

@@ -103,7 +103,7 @@ Result<Computed> compiled(const expr::Program& program, const BoundRun& run, con
 
 Result<Computed> compute(const std::string& device, const expr::Program& program, const BoundRun& run,
                          const ComputeOptions& options) {
-  return device == "cpu" ? compiled(program, run, options) : interpreted(program, run, options);
+  return device == "interpreter" ? interpreted(program, run, options) : compiled(program, run, options);
 }
 
 }  // namespace quern::cli

@@ -30,7 +30,7 @@ struct ComputeOptions {
   backend::Options compile;
 };
 
-// `device` is "interpreter" or "cpu".
+// `device`: "interpreter", or what options.compile.on names.
 Result<Computed> compute(const std::string& device, const expr::Program& program, const BoundRun& run,
                          const ComputeOptions& options);
 

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/compile_options.h"
+#include "cli/device.h"
 #include "cli/json_report.h"
 #include "cli/target.h"
 #include "expr/print.h"
@@ -20,7 +21,8 @@ struct LevelRow {
 };
 constexpr LevelRow kLevels[] = {{"lowered", backend::Level::kLowered}, {"tiled", backend::Level::kTiled},
                                 {"placed", backend::Level::kPlaced},   {"laid", backend::Level::kLaid},
-                                {"llvm", backend::Level::kLlvm},       {"asm", backend::Level::kAsm}};
+                                {"llvm", backend::Level::kLlvm},       {"asm", backend::Level::kAsm},
+                                {"ptx", backend::Level::kAsm}};
 
 // Nothing for `expr`.
 Result<std::optional<backend::Level>> level_of(const std::optional<std::string>& level) {
@@ -31,7 +33,7 @@ Result<std::optional<backend::Level>> level_of(const std::optional<std::string>&
     if (*level == r.name) return r.level;
     all.emplace_back(r.name);
   }
-  if (*level == "ptx") return fail(diagnose(Code::N906, {}, {{"n", *level}}));
+  if (*level == "sass") return fail(diagnose(Code::N906, {}, {{"n", *level}}));
   Diagnostic d = usage_error("emit", "there is no level '" + *level + "'");
   auto near = nearest(*level, all);
   d.remedy = near ? "did you mean `" + *near + "`?" : "levels are " + join(all, ", ");
@@ -41,6 +43,12 @@ Result<std::optional<backend::Level>> level_of(const std::optional<std::string>&
 Result<std::string> compiled(const CommandLine& line, backend::Level level, std::string& name) {
   auto options = compile_options(line);
   if (!options) return fail(std::move(options.error()));
+  options->on = line.device.value_or("cpu");
+  if (auto device = check_device(options->on); !device) return fail(std::move(device.error()));
+  if (options->on == "interpreter") return fail(usage_error("emit", "--on interpreter: nothing is compiled for it"));
+  if (*line.level == "ptx" && options->on == "cpu") {
+    return fail(usage_error("emit", "--at ptx needs a GPU, as in --on virtual:h100"));
+  }
   auto target = compile_target(line);
   if (!target) return fail(std::move(target.error()));
   name = target->program->name.str();

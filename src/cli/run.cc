@@ -53,6 +53,7 @@ class Runner {
     auto compile = compile_options(line_);
     if (!compile) return fail(std::move(compile.error()));
     compile_ = *std::move(compile);
+    compile_.on = report_.device;
 
     Target target = parse_target(line_.targets[0]);
     auto unit = load_target(target);
@@ -113,8 +114,8 @@ class Runner {
     auto done = cli::compute(report_.device, *program_, report_.run, options);
     if (!done && !line_.device && not_yet(done.error())) {
       // Nobody asked for the compiler: what it can't do yet, the interpreter does.
-      report_.diagnostics.push_back(diagnose(
-          Code::R41, {}, {{"kernel", report_.kernel}, {"why", done.error().front().message}}));
+      report_.diagnostics.push_back(
+          diagnose(Code::R41, {}, {{"kernel", report_.kernel}, {"why", done.error().front().message}}));
       report_.device = "interpreter";
       done = cli::compute(report_.device, *program_, report_.run, options);
     }

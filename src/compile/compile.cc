@@ -10,9 +10,8 @@
 #include "artifact/report.h"
 #include "artifact/serial.h"
 #include "compile/key.h"
-#include "compile/machine.h"
 #include "compile/package.h"
-#include "device/cpu/executable.h"
+#include "compile/target_device.h"
 #include "fuse/group.h"
 #include "fuse/lower.h"
 #include "fuse/round_operands.h"
@@ -24,6 +23,8 @@
 #include "place/nest.h"
 #include "place/operands.h"
 #include "place/pads.h"
+#include "target/nvptx/emit.h"
+#include "target/x86/emit.h"
 #include "tile/print.h"
 #include "tile/verify.h"
 
@@ -93,7 +94,7 @@ Result<void> pads(State& s) { return next(s, place::pads(s.program, s.machine));
 
 Result<void> emit_llvm(State& s) {
   for (size_t k = 0; k < s.program.kernels.size(); ++k) {
-    auto text = target::emit_x86(s.program, k, s.cpu);
+    auto text = s.gpu ? target::emit_nvptx(s.program, k, *s.gpu) : target::emit_x86(s.program, k, s.cpu);
     if (!text) return fail(std::move(text.error()));
     s.llvm.push_back(*std::move(text));
   }
@@ -102,9 +103,13 @@ Result<void> emit_llvm(State& s) {
 
 Result<void> machine_code(State& s) {
   for (const target::KernelText& k : s.llvm) {
-    auto object = jit::compile(k.ir, s.cpu);
+    auto object = s.gpu ? jit::ptx(k.ir, *s.gpu) : jit::compile(k.ir, s.cpu);
     if (!object) return fail(std::move(object.error()));
     s.objects.push_back(*std::move(object));
+    if (!s.gpu) continue;
+    auto host = jit::compile(k.host, s.cpu);
+    if (!host) return fail(std::move(host.error()));
+    s.hosts.push_back(*std::move(host));
   }
   return {};
 }
@@ -133,29 +138,19 @@ constexpr Pass kPasses[] = {
     {"machine code", machine_code, std::nullopt},
 };
 
-Result<jit::CpuTarget> target_of(const backend::Options& options) {
-  auto level = jit::parse_level(options.vectors);
-  if (level || options.vectors.empty()) {
-    jit::CpuTarget out = level ? jit::cpu_of(*level) : jit::host_cpu();
-    if (options.exact) out.bf16_dot = false;  // it counts subnormal numbers as 0
-    return out;
-  }
-  std::string what = "there are no vectors '" + options.vectors + "': sse2, avx2 or avx512";
-  return fail(diagnose(Code::E740, {}, {{"what", what}, {"command", "run"}}));
-}
-
 artifact::Cache& cache() {
   static artifact::Cache one(artifact::Cache::default_folder());
   return one;
 }
 
 // The cache's entry, linked; nothing if there is none that can be used.
-std::optional<backend::Compiled> cached(const std::string& key, const backend::Request& request) {
+std::optional<backend::Compiled> cached(const std::string& key, const backend::Request& request,
+                                        const TargetDevice& device) {
   auto bytes = cache().find(key);
   auto kept = bytes ? artifact::from_bytes(*bytes) : std::nullopt;
   if (!kept) return std::nullopt;
   auto artifact = std::make_shared<const artifact::Artifact>(*std::move(kept));
-  auto executable = device::cpu::load(artifact);
+  auto executable = load(artifact, device);
   if (!executable) return std::nullopt;
   backend::Compiled out;
   out.executable = *std::move(executable);
@@ -180,9 +175,9 @@ class Stopwatch {
 std::span<const Pass> passes() { return kPasses; }
 
 Result<State> run(const backend::Request& request, std::optional<Level> last, std::vector<backend::PassTime>* times) {
-  auto cpu = target_of(request.options);
-  if (!cpu) return fail(std::move(cpu.error()));
-  State state{.request = request, .cpu = *cpu, .machine = machine_for(*cpu)};
+  auto device = device_of(request.options);
+  if (!device) return fail(std::move(device.error()));
+  State state{.request = request, .cpu = device->cpu, .gpu = device->gpu, .machine = machine_for(*device)};
   Stopwatch watch;
   for (const Pass& pass : kPasses) {
     if (auto done = pass.run(state); !done) return fail(std::move(done.error()));
@@ -209,7 +204,11 @@ Result<std::string> emit(const backend::Request& request, Level level) {
   if (level != Level::kLlvm && level != Level::kAsm) return tile::print(state->program);
   std::string out;
   for (const target::KernelText& k : state->llvm) {
-    auto text = level == Level::kAsm ? jit::assembly(k.ir, state->cpu) : k.ir;
+    if (level == Level::kLlvm) {
+      out += k.ir;
+      continue;
+    }
+    auto text = state->gpu ? jit::ptx(k.ir, *state->gpu) : jit::assembly(k.ir, state->cpu);
     if (!text) return text;
     out += *text;
   }
@@ -217,14 +216,14 @@ Result<std::string> emit(const backend::Request& request, Level level) {
 }
 
 Result<backend::Compiled> compile(const backend::Request& request) {
-  auto cpu = target_of(request.options);
-  if (!cpu) return fail(std::move(cpu.error()));
+  auto device = device_of(request.options);
+  if (!device) return fail(std::move(device.error()));
   std::string key;
   backend::Compiled out;
   if (request.options.cache) {
     Stopwatch watch;
-    key = key_of(request, *cpu, machine_for(*cpu));
-    if (auto found = cached(key, request)) {
+    key = key_of(request, *device, machine_for(*device));
+    if (auto found = cached(key, request, *device)) {
       found->times.push_back({"cache", watch.lap()});
       return *std::move(found);
     }
@@ -235,7 +234,7 @@ Result<backend::Compiled> compile(const backend::Request& request) {
   if (!packed) return fail(std::move(packed.error()));
   Stopwatch watch;
   auto artifact = std::make_shared<const artifact::Artifact>(*std::move(packed));
-  auto executable = device::cpu::load(artifact);
+  auto executable = load(artifact, *device);
   if (!executable) return fail(std::move(executable.error()));
   out.times.push_back({"link", watch.lap()});
   out.executable = *std::move(executable);

@@ -10,7 +10,8 @@
 #include "backend/backend.h"
 #include "fuse/graph.h"
 #include "jit/cpu_target.h"
-#include "target/x86/emit.h"
+#include "jit/gpu_target.h"
+#include "target/kernel_text.h"
 #include "tile/machine.h"
 #include "tile/program.h"
 #include "tile/schedule.h"
@@ -20,7 +21,8 @@ namespace quern::compile {
 // What passes between the passes. Each reads what those before it wrote.
 struct State {
   const backend::Request& request;
-  jit::CpuTarget cpu;
+  jit::CpuTarget cpu;                 // of the processor that computes, or that launches
+  std::optional<jit::GpuTarget> gpu;  // that computes
   tile::Machine machine;
 
   fuse::Graph graph;
@@ -28,7 +30,8 @@ struct State {
   tile::Schedule schedule;               // given, or chosen
   bool plain = false;                    // instead of one: the simplest code, always right
   std::vector<target::KernelText> llvm;  // one a kernel
-  std::vector<std::string> objects;      // ELF objects, one a kernel
+  std::vector<std::string> objects;      // ELF objects, one a kernel; or PTX,
+  std::vector<std::string> hosts;        // and the objects of what launches it
   Diagnostics remarks;
 };
 

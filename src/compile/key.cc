@@ -7,10 +7,11 @@
 
 namespace quern::compile {
 
-std::string key_of(const backend::Request& request, const jit::CpuTarget& cpu, const tile::Machine& m) {
+std::string key_of(const backend::Request& request, const TargetDevice& device, const tile::Machine& m) {
   const backend::Options& o = request.options;
-  std::string out =
-      fmt::format("quern {} {}\nllvm {}\ncpu {}\n", QUERN_VERSION, build_id(), jit::llvm_version(), jit::key(cpu));
+  std::string out = fmt::format("quern {} {}\nllvm {}\ncpu {}\n", QUERN_VERSION, build_id(), jit::llvm_version(),
+                                jit::key(device.cpu));
+  if (device.gpu) out += fmt::format("gpu {}\n", jit::key(*device.gpu));
   out += fmt::format("machine {} {} {} {} {} {} {} {}", m.vector_bytes, m.registers, m.near_bytes, m.line_bytes,
                      m.units, m.flops_per_second, m.near_bytes_per_second, m.far_bytes_per_second);
   for (const tile::DotRule& d : m.dots) {

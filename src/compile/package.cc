@@ -66,6 +66,7 @@ artifact::Role role_of(tile::Role role) {
 Result<artifact::Artifact> package(const State& state) {
   const std::vector<SourcePtr>& sources = state.request.program.sources;
   artifact::Artifact out;
+  if (state.gpu) out.kind = artifact::Kind::kPtx;
   out.name = state.request.program.name.str();
   for (const tile::Dim& d : state.program.dims) out.dims.push_back(d.name.str());
   for (const tile::Parameter& p : state.program.parameters) {
@@ -79,7 +80,13 @@ Result<artifact::Artifact> package(const State& state) {
   }
   for (size_t i = 0; i < state.program.kernels.size(); ++i) {
     const tile::Kernel& k = state.program.kernels[i];
-    artifact::MachineKernel kernel{state.llvm[i].entry, state.objects[i], {}, meets(k.body), 0};
+    artifact::MachineKernel kernel{.entry = state.llvm[i].entry, .object = state.objects[i], .meets = meets(k.body)};
+    if (state.gpu) {
+      kernel.host = state.hosts[i], kernel.shared_bytes = state.llvm[i].shared_bytes;
+      for (size_t d = 0; d < state.program.dims.size(); ++d) {
+        if (!state.program.dims[d].value) kernel.open_dims.push_back(static_cast<int32_t>(d));
+      }
+    }
     for (const tile::Axis& a : k.axes) kernel.axes.push_back(a.name.str());
     out.kernels.push_back(std::move(kernel));
   }

@@ -22,13 +22,17 @@
 namespace quern::jit {
 namespace {
 
-constexpr const char* kTriple = "x86_64-unknown-linux-gnu";
+// What LLVM is told of a processor.
+struct Processor {
+  std::string triple, cpu, features;
+  llvm::CodeModel::Model model = llvm::CodeModel::Small;
+};
 
 std::unexpected<Diagnostics> bug(std::string what) {
   return fail(diagnose(Code::B001, {}, {{"what", "LLVM: " + std::move(what)}}));
 }
 
-const llvm::Target* x86(std::string& error) {
+const llvm::Target* isa_of(const Processor& processor, std::string& error) {
   static std::once_flag once;
   std::call_once(once, [] {
     LLVMInitializeX86TargetInfo();
@@ -36,8 +40,12 @@ const llvm::Target* x86(std::string& error) {
     LLVMInitializeX86TargetMC();
     LLVMInitializeX86AsmPrinter();
     LLVMInitializeX86AsmParser();
+    LLVMInitializeNVPTXTargetInfo();
+    LLVMInitializeNVPTXTarget();
+    LLVMInitializeNVPTXTargetMC();
+    LLVMInitializeNVPTXAsmPrinter();
   });
-  return llvm::TargetRegistry::lookupTarget(llvm::Triple(kTriple), error);
+  return llvm::TargetRegistry::lookupTarget(llvm::Triple(processor.triple), error);
 }
 
 // Empty, or what is wrong with the pipeline's text.
@@ -58,16 +66,16 @@ std::string optimised(llvm::Module& module, llvm::TargetMachine& machine, const 
   return {};
 }
 
-Result<std::string> generated(std::string_view text, const CpuTarget& target, const Optimise& how,
+Result<std::string> generated(std::string_view text, const Processor& target, const Optimise& how,
                               llvm::CodeGenFileType type) {
   std::string error;
-  const llvm::Target* isa = x86(error);
+  const llvm::Target* isa = isa_of(target, error);
   if (!isa) return bug(error);
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Standard;  // fma only where the text says so
-  std::unique_ptr<llvm::TargetMachine> machine(isa->createTargetMachine(
-      llvm::Triple(kTriple), target.cpu, target.features, options, llvm::Reloc::PIC_, llvm::CodeModel::Small,
-      how.quick ? llvm::CodeGenOptLevel::Less : llvm::CodeGenOptLevel::Default));
+  std::unique_ptr<llvm::TargetMachine> machine(
+      isa->createTargetMachine(llvm::Triple(target.triple), target.cpu, target.features, options, llvm::Reloc::PIC_,
+                               target.model, how.quick ? llvm::CodeGenOptLevel::Less : llvm::CodeGenOptLevel::Default));
   if (!machine) return bug("no such processor: " + target.cpu);
 
   llvm::LLVMContext context;
@@ -89,7 +97,7 @@ Result<std::string> generated(std::string_view text, const CpuTarget& target, co
     diagnostic.print("", out, false, false);
     return bug(error);
   }
-  module->setTargetTriple(llvm::Triple(kTriple));
+  module->setTargetTriple(llvm::Triple(target.triple));
   module->setDataLayout(machine->createDataLayout());
   llvm::raw_string_ostream why(error);
   if (llvm::verifyModule(*module, &why)) return bug(error);
@@ -107,14 +115,22 @@ Result<std::string> generated(std::string_view text, const CpuTarget& target, co
   return std::string(bytes.data(), bytes.size());
 }
 
+Processor x86(const CpuTarget& target) { return {"x86_64-unknown-linux-gnu", target.cpu, target.features}; }
+
 }  // namespace
 
 Result<std::string> compile(std::string_view text, const CpuTarget& target, const Optimise& how) {
-  return generated(text, target, how, llvm::CodeGenFileType::ObjectFile);
+  return generated(text, x86(target), how, llvm::CodeGenFileType::ObjectFile);
 }
 
 Result<std::string> assembly(std::string_view text, const CpuTarget& target, const Optimise& how) {
-  return generated(text, target, how, llvm::CodeGenFileType::AssemblyFile);
+  return generated(text, x86(target), how, llvm::CodeGenFileType::AssemblyFile);
+}
+
+Result<std::string> ptx(std::string_view text, const GpuTarget& target) {
+  Optimise how{.passes = "function(instcombine<no-verify-fixpoint>,early-cse<memssa>,loop-mssa(licm),simplifycfg)"};
+  return generated(text, {"nvptx64-nvidia-cuda", target.cpu, target.features}, how,
+                   llvm::CodeGenFileType::AssemblyFile);
 }
 
 std::string_view llvm_version() { return LLVM_VERSION_STRING; }

@@ -12,6 +12,7 @@
 
 #include "base/result.h"
 #include "jit/cpu_target.h"
+#include "jit/gpu_target.h"
 
 namespace quern::jit {
 
@@ -25,6 +26,9 @@ struct Optimise {
 // The bytes of an object file. B001 if the text is not valid IR or the code needs a symbol that no machine has.
 Result<std::string> compile(std::string_view text, const CpuTarget& target, const Optimise& how = {});
 Result<std::string> assembly(std::string_view text, const CpuTarget& target, const Optimise& how = {});
+
+// PTX for a GPU, as text. B001 if the text is not valid IR.
+Result<std::string> ptx(std::string_view text, const GpuTarget& target);
 
 // Machine code in this process; its memory is freed with the last owner.
 class MachineCode {

@@ -32,6 +32,16 @@ void keep_first(Report*, int64_t point, int32_t site, int32_t subscript, int64_t
 // Of two threads' reports: `into` becomes the earlier one.
 void merge(Report& into, const Report& other);
 
+// What a kernel on a GPU writes for a site, in place of calls (target/nvptx/found.h). A point of INT64_MAX: nothing.
+struct Found {
+  uint32_t lock = 0;
+  int32_t subscript = 0;
+  int64_t point = INT64_MAX;
+  int64_t value = 0, extent = 0;
+  uint64_t known = 0;
+  int64_t axes[64] = {};
+};
+
 using Kernel = void (*)(void* const* params, const int64_t* dims, int64_t begin, int64_t end, void* arena, Report*);
 using KernelSize = int64_t (*)(void* const* params, const int64_t* dims);
 

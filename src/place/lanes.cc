@@ -19,7 +19,7 @@ namespace {
 constexpr double kWorthIt = 0.5;
 constexpr int64_t kUnknown = 1024;
 constexpr int64_t kContraction = 16;  // so many terms make a sum a contraction, whose products may be flushed
-constexpr double kStripShare = 8;  // of a strip's indices: a vector of them
+constexpr double kStripShare = 8;     // of a strip's indices: a vector of them
 
 int64_t up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -105,7 +105,8 @@ class Laner {
     each_expression(nest.body, [&](const ExprPtr& e) {
       each_part(e, [&](const ExprPtr& part) { wide = wide || part->type == ScalarType::f64; });
     });
-    return std::max<int64_t>(1, machine_.lanes(wide ? ScalarType::f64 : ScalarType::f32));
+    // Threads are as many whatever the type is.
+    return std::max<int64_t>(1, machine_.lanes(wide && !machine_.lanes_talk ? ScalarType::f64 : ScalarType::f32));
   }
 
   static AxisSet axes_of(const Nest& nest, AxisRole role) {
@@ -209,6 +210,7 @@ class Laner {
   AxisId turned_along(const Site& site, const Expr& load, AxisId axis) const {
     bool plain = !load.guard && load.checked == 0 && row(load.type).bits >= 8 && load.type != ScalarType::boolean;
     int64_t w = vector_lanes(*site.nest);
+    if (machine_.lanes_talk) return -1;
     // A sum over strips is better off with the side by side axis in lanes.
     if (!axes_of(*site.nest, AxisRole::kStrip).empty() || !plain || w < 4 || most(site, axis) < w) return -1;
     if (along(program_, load.id, load.args, axis) != Along::strided) return -1;

@@ -11,7 +11,7 @@ namespace quern::target {
 
 struct Reals {
   Writer& w;
-  const jit::CpuTarget& cpu;
+  const Features& has;
   Type t;
 
   bool wide() const { return t.base == Base::f64; }
@@ -24,7 +24,7 @@ struct Reals {
   Value sub(const Value& a, const Value& b) const { return w.binary("fsub", a, b); }
   Value mul(const Value& a, const Value& b) const { return w.binary("fmul", a, b); }
   Value div(const Value& a, const Value& b) const { return w.binary("fdiv", a, b); }
-  Value fma(const Value& a, const Value& b, const Value& x) const { return multiply_add(w, cpu, a, b, x); }
+  Value fma(const Value& a, const Value& b, const Value& x) const { return multiply_add(w, has, a, b, x); }
   Value abs(const Value& a) const { return w.intrinsic("fabs", t, {a}); }
   Value sign_of(const Value& magnitude, const Value& sign) const {
     return w.intrinsic("copysign", t, {magnitude, sign});

@@ -26,7 +26,7 @@ Format format_of(ScalarType type) {
 
 struct Cast {
   Writer& w;
-  const jit::CpuTarget& cpu;
+  const Features& has;
   int lanes;
 
   Type type(Base base) const { return {base, lanes}; }
@@ -35,7 +35,7 @@ struct Cast {
   Value to_f32(const Value& bits) const { return w.bitcast(bits, type(Base::f32)); }
 
   Value decode(const Value& v, ScalarType from) const {
-    if (from == ScalarType::f16 && cpu.f16c) return w.convert("fpext", w.bitcast(v, type(Base::f16)), Base::f32);
+    if (from == ScalarType::f16 && has.half) return w.convert("fpext", w.bitcast(v, type(Base::f16)), Base::f32);
     Value u = w.convert("zext", v, Base::i32);
     if (from == ScalarType::bf16) return to_f32(w.binary("shl", u, i32(16)));
     if (from == ScalarType::f8e8m0) {
@@ -77,7 +77,7 @@ struct Cast {
 
   Value encode(Value v, ScalarType to) const {
     if (v.type.base == Base::f64) v = to_odd(v);
-    if (to == ScalarType::f16 && cpu.f16c) {
+    if (to == ScalarType::f16 && has.half) {
       return w.bitcast(w.convert("fptrunc", v, Base::f16), type(Base::i16));
     }
     Value u = w.bitcast(v, type(Base::i32));
@@ -175,9 +175,9 @@ Value element_constant(ScalarType type, double real, int64_t integer, int lanes)
   return constant(t, integer);
 }
 
-Value convert(Writer& w, const jit::CpuTarget& cpu, const Value& v, ScalarType from, ScalarType to) {
+Value convert(Writer& w, const Features& has, const Value& v, ScalarType from, ScalarType to) {
   if (from == to) return v;
-  Cast cast{w, cpu, v.type.lanes};
+  Cast cast{w, has, v.type.lanes};
   Kind a = kind(from), b = kind(to);
   if (a == Kind::kReal) {
     Value real = is_real(v.type) ? v : cast.decode(v, from);

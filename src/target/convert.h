@@ -8,7 +8,7 @@
 #pragma once
 
 #include "base/scalar_type.h"
-#include "jit/cpu_target.h"
+#include "target/features.h"
 #include "target/ir_text.h"
 
 namespace quern::target {
@@ -18,7 +18,7 @@ Base memory_base(ScalarType type);  // 4-bit types: i8
 
 // `value` has element type `from` and the form above; so has the result. A result of type i64 in lanes is i32 where
 // `from` fits that.
-Value convert(Writer& w, const jit::CpuTarget& cpu, const Value& value, ScalarType from, ScalarType to);
+Value convert(Writer& w, const Features& has, const Value& value, ScalarType from, ScalarType to);
 // An i64 value as i32 or i64 lanes; the caller knows that it fits.
 Value as_integer(Writer& w, const Value& value, Base base);
 // A constant of any element type.

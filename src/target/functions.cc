@@ -9,13 +9,13 @@ namespace quern::target {
 
 using tile::Op;
 
-Value multiply_add(Writer& w, const jit::CpuTarget& cpu, const Value& a, const Value& b, const Value& c) {
-  if (cpu.fma) return w.intrinsic("fma", a.type, {a, b, c});
+Value multiply_add(Writer& w, const Features& has, const Value& a, const Value& b, const Value& c) {
+  if (has.fma) return w.intrinsic("fma", a.type, {a, b, c});
   return w.binary("fadd", w.binary("fmul", a, b), c);
 }
 
-Value rounded(Writer& w, const jit::CpuTarget& cpu, Op op, const Value& x) {
-  if (cpu.level >= jit::VectorLevel::kAvx2) {
+Value rounded(Writer& w, const Features& has, Op op, const Value& x) {
+  if (has.rounding) {
     std::string_view name = op == Op::kFloor ? "floor" : op == Op::kCeil ? "ceil" : "roundeven";
     return w.intrinsic(name, x.type, {x});
   }
@@ -31,8 +31,8 @@ Value rounded(Writer& w, const jit::CpuTarget& cpu, Op op, const Value& x) {
   return w.select(w.compare("olt", magnitude, limit), near, x);
 }
 
-Value function_of(Writer& w, const jit::CpuTarget& cpu, Op op, const Value& x) {
-  Reals r{w, cpu, x.type};
+Value function_of(Writer& w, const Features& has, Op op, const Value& x) {
+  Reals r{w, has, x.type};
   switch (op) {
     case Op::kExp: return exp_of(r, x);
     case Op::kExp2: return exp2_of(r, x);
@@ -47,10 +47,10 @@ Value function_of(Writer& w, const jit::CpuTarget& cpu, Op op, const Value& x) {
   }
 }
 
-Value function_of(Writer& w, const jit::CpuTarget& cpu, Op op, const Value& x, const Value& y) {
+Value function_of(Writer& w, const Features& has, Op op, const Value& x, const Value& y) {
   Value a = w.splat(x, y.type.lanes);
-  if (op == Op::kExpAt) return exp_at_of(Reals{w, cpu, a.type}, a, y);
-  return power(w, cpu, a, w.splat(y, a.type.lanes));
+  if (op == Op::kExpAt) return exp_at_of(Reals{w, has, a.type}, a, y);
+  return power(w, has, a, w.splat(y, a.type.lanes));
 }
 
 Pair fast_sum(const Reals& r, const Value& a, const Value& b) {
@@ -60,7 +60,7 @@ Pair fast_sum(const Reals& r, const Value& a, const Value& b) {
 
 Pair product(const Reals& r, const Value& a, const Value& b) {
   Value high = r.mul(a, b);
-  if (r.cpu.fma) return {high, r.fma(a, b, r.w.neg(high))};
+  if (r.has.fma) return {high, r.fma(a, b, r.w.neg(high))};
   // Dekker: halves whose products are exact.
   Value splitter = r.c(r.wide() ? 0x1p27 + 1 : 0x1p12 + 1);
   auto halves = [&](const Value& x) {

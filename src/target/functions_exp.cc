@@ -103,7 +103,7 @@ Value scaled_at_once(const Reals& r, const Value& p, const Value& k) {
 }
 
 Value scaled(const Reals& r, const Value& p, const Value& shifted) {
-  if (r.cpu.level == jit::VectorLevel::kAvx512 && r.t.lanes > 0 && r.t.lanes % (r.wide() ? 8 : 16) == 0) {
+  if (r.has.avx512 && r.t.lanes > 0 && r.t.lanes % (r.wide() ? 8 : 16) == 0) {
     return scaled_at_once(r, p, r.sub(shifted, r.c(r.magic())));
   }
   // Halves of k; what stands above k in the word falls off at the top.
@@ -138,7 +138,7 @@ Value exp2_of(const Reals& r, const Value& x) {
 // Like exp, with g taken off k: x may be far from 0 as long as x and g ln 2 are near each other. Products of the high
 // part of ln 2 with k are exact while k has no more bits than 24 (53) less those of that part: 15 (20).
 Value exp_at_of(const Reals& r, const Value& x, const Value& g) {
-  Reals one{r.w, r.cpu, g.type};
+  Reals one{r.w, r.has, g.type};
   double most = r.wide() ? 0x1p40 : 0x1p21, ln2 = 0.6931471805599453;
   Value unit = clamped(one, g, -most, most);
   Value low = one.fma(unit, one.c(ln2), one.c(r.wide() ? -746 : -105));
@@ -153,7 +153,7 @@ Value exp_at_of(const Reals& r, const Value& x, const Value& g) {
   Value k = r.sub(shifted, zero), rest = r.fma(k, r.c(r.wide() ? -0x1.62e42feep-1 : -0.693359375), a);
   if (r.wide()) {
     rest = r.fma(k, r.c(-0x1.a39ef35793c76p-33), rest);
-  } else if (r.cpu.fma) {
+  } else if (r.has.fma) {
     rest = r.fma(k, r.c(2.12194440e-4), rest);
   } else {
     // The low part, too, has a product that must not be rounded.

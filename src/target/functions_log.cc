@@ -115,10 +115,10 @@ Value log2_of(const Reals& r, const Value& x) {
   return with_ends(r, x, r.add(e, r.fma(y, high, r.mul(y, low))));
 }
 
-Value power(Writer& w, const jit::CpuTarget& cpu, const Value& base, const Value& exponent) {
+Value power(Writer& w, const Features& has, const Value& base, const Value& exponent) {
   Type narrow = base.type;
   Value x = w.convert("fpext", base, Base::f64), y = w.convert("fpext", exponent, Base::f64);
-  Reals r{w, cpu, with(narrow, Base::f64)};
+  Reals r{w, has, with(narrow, Base::f64)};
   Value magnitude = r.abs(x);
   Value ordinary = w.binary("and", r.above(magnitude, r.c(0)), r.below(magnitude, r.infinity()));
   Value a = r.pick(ordinary, magnitude, r.c(1));
@@ -140,11 +140,11 @@ Value power(Writer& w, const jit::CpuTarget& cpu, const Value& base, const Value
     inside = r.pick(w.compare("uno", estimate, estimate), r.nan(), inside);
   }
   // The sign: negative for a negative base and an odd exponent; no real number for one that is no integer.
-  Value whole = r.same(rounded(w, cpu, tile::Op::kFloor, y), y);
+  Value whole = r.same(rounded(w, has, tile::Op::kFloor, y), y);
   Value half = r.mul(y, r.c(0.5));
-  Value odd = w.binary("and", whole, w.compare("une", rounded(w, cpu, tile::Op::kFloor, half), half));
+  Value odd = w.binary("and", whole, w.compare("une", rounded(w, has, tile::Op::kFloor, half), half));
   Value out = r.pick(odd, r.sign_of(inside, x), inside);
-  Value invalid = w.binary("and", r.below(x, r.c(0)), w.compare("une", rounded(w, cpu, tile::Op::kFloor, y), y));
+  Value invalid = w.binary("and", r.below(x, r.c(0)), w.compare("une", rounded(w, has, tile::Op::kFloor, y), y));
   invalid = w.binary("and", invalid, r.below(magnitude, r.infinity()));
   out = r.pick(invalid, r.nan(), out);
   // x^0 = 1^y = 1, NaN or not; and (-1)^inf = 1.

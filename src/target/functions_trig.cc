@@ -111,19 +111,27 @@ Reduced far_lanes(const Reals& r, const Value& x) {
     Writer w(module, "define internal void @far_angles(ptr %slot, i64 %bytes)");
     Writer::Loop loop = w.open_loop(i64(0), {"%bytes", {Base::i64}}, i64(8), true);
     Value at = w.offset({"%slot", {Base::ptr}}, loop.index);
-    Reduced out = far({w, r.cpu, scalar}, w.load(scalar, at, 8, false));
+    Reduced out = far({w, r.has, scalar}, w.load(scalar, at, 8, false));
     at = w.offset(at, {"%bytes", {Base::i64}});
     w.store(out.rest, at, 8);
     w.store(out.quarter, w.offset(at, {"%bytes", {Base::i64}}), 8);
     w.close_loop(loop);
     w.finish();
   }
-  int64_t bytes = 8 * std::max(1, x.type.lanes);
+  // The slot is each thread's own.
+  auto own = [](Value v) {
+    if (!is_vector(v.type)) v.type.lanes = 0;
+    return v;
+  };
+  int64_t bytes = is_vector(x.type) ? 8 * x.type.lanes : 8;
   Value slot = r.w.stack(3 * bytes);
-  r.w.store(x, slot, 8);
+  r.w.store(own(x), slot, 8);
   r.w.effect("call void @far_angles(ptr " + slot.name + ", i64 " + std::to_string(bytes) + ")");
-  return {r.w.load(x.type, r.w.offset(slot, i64(bytes)), 8, false),
-          r.w.load(r.integers(), r.w.offset(slot, i64(2 * bytes)), 8, false)};
+  auto result = [&](Type type, int64_t at) {
+    Type memory = is_vector(type) ? type : Type{type.base};
+    return r.w.splat(r.w.load(memory, r.w.offset(slot, i64(at)), 8, false), type.lanes);
+  };
+  return {result(x.type, bytes), result(r.integers(), 2 * bytes)};
 }
 
 Reduced reduced(const Reals& r, const Value& x, bool from_f32) {
@@ -141,11 +149,7 @@ Reduced reduced(const Reals& r, const Value& x, bool from_f32) {
   }
   Value quarter = r.bits(shifted);
   Value beyond = w.compare("uge", r.abs(x), r.c(from_f32 ? 0x1p27 : 1e6));
-  Value any = beyond;
-  if (x.type.lanes > 0) {
-    any = w.call("llvm.vector.reduce.or.v" + std::to_string(x.type.lanes) + "i1", {Base::i1}, {beyond});
-  }
-  Writer::Branch b = w.open_if(any, true);
+  Writer::Branch b = w.open_if(w.any(beyond), true);
   Reduced slow = far_lanes(r, x);
   std::vector<Value> chosen = {r.pick(beyond, slow.rest, rest), w.select(beyond, slow.quarter, quarter)};
   w.open_else(b, chosen);
@@ -157,7 +161,7 @@ Reduced reduced(const Reals& r, const Value& x, bool from_f32) {
 
 Value sine_of(const Reals& r, const Value& x, bool cosine) {
   Writer& w = r.w;
-  Reals wide{w, r.cpu, with(r.t, Base::f64)};
+  Reals wide{w, r.has, with(r.t, Base::f64)};
   auto [rest, quarter] = reduced(wide, w.convert("fpext", x, Base::f64), !r.wide());
   Value y = w.convert("fptrunc", rest, r.t.base);
   Value q = r.wide() ? quarter : w.convert("trunc", quarter, Base::i32);

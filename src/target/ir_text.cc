@@ -44,8 +44,8 @@ int64_t wrapped(Base base, uint64_t v) {
 }  // namespace
 
 std::string text(Type type) {
-  return type.lanes == 0 ? std::string(base_text(type.base))
-                         : fmt::format("<{} x {}>", type.lanes, base_text(type.base));
+  return is_vector(type) ? fmt::format("<{} x {}>", type.lanes, base_text(type.base))
+                         : std::string(base_text(type.base));
 }
 
 std::string suffix(Type type) {
@@ -57,7 +57,7 @@ std::string suffix(Type type) {
     case Base::ptr: name = "p0"; break;
     default: break;
   }
-  return type.lanes == 0 ? std::string(name) : fmt::format("v{}{}", type.lanes, name);
+  return is_vector(type) ? fmt::format("v{}{}", type.lanes, name) : std::string(name);
 }
 
 int bits(Base base) {
@@ -86,14 +86,14 @@ Base integer_of(int n) {
 
 Value constant(Type type, int64_t value) {
   std::string number = type.base == Base::i1 ? (value ? "true" : "false") : std::to_string(value);
-  if (type.lanes > 0) number = fmt::format("splat ({} {})", base_text(type.base), number);
+  if (is_vector(type)) number = fmt::format("splat ({} {})", base_text(type.base), number);
   return {number, type, 0, value};
 }
 
 Value real_constant(Type type, double value) {
   if (type.base == Base::f32) value = static_cast<float>(value);
   std::string number = fmt::format("0x{:016X}", std::bit_cast<uint64_t>(value));
-  if (type.lanes > 0) number = fmt::format("splat ({} {})", base_text(type.base), number);
+  if (is_vector(type)) number = fmt::format("splat ({} {})", base_text(type.base), number);
   return {number, type, 0};
 }
 
@@ -217,6 +217,7 @@ Value Writer::splat(const Value& scalar, int lanes) {
   if (lanes == 0 || scalar.type.lanes == lanes) return scalar;
   Type type{scalar.type.base, lanes};
   if (scalar.known) return constant(type, *scalar.known);
+  if (lanes == kThreads) return {scalar.name, type, scalar.depth};
   if (scalar.name[0] != '%' && scalar.type.base != Base::ptr) {
     return {fmt::format("splat ({})", scalar.typed()), type, 0, scalar.known};
   }
@@ -229,10 +230,15 @@ Value Writer::splat(const Value& scalar, int lanes) {
 Value Writer::extract(const Value& vector, int lane) {
   Type type{vector.type.base, 0};
   if (vector.known) return constant(type, *vector.known);
+  if (vector.type.lanes == kThreads) return {vector.name, type, vector.depth};
   return pure(type, fmt::format("extractelement {}, i64 {}", vector.typed(), lane), {vector});
 }
 
 Value Writer::insert(const Value& vector, const Value& scalar, int lane) {
+  if (vector.type.lanes == kThreads) {
+    Value here = compare("eq", iota(Base::i32, kThreads), constant({Base::i32, kThreads}, lane));
+    return select(here, splat(scalar, kThreads), vector);
+  }
   return pure(vector.type, fmt::format("insertelement {}, {}, i64 {}", vector.typed(), scalar.typed(), lane),
               {vector, scalar});
 }
@@ -246,9 +252,15 @@ Value Writer::shuffle(const Value& a, const Value& b, const std::vector<int>& la
 }
 
 Value Writer::iota(Base base, int lanes) {
+  if (lanes == kThreads) return convert("sext", {"%lane", {Base::i32, kThreads}}, base);
   std::string list;
   for (int i = 0; i < lanes; ++i) list += fmt::format("{}{} {}", i ? ", " : "", base_text(base), i);
   return {"<" + list + ">", {base, lanes}, 0};
+}
+
+Value Writer::any(const Value& lanes) {
+  if (!is_vector(lanes.type)) return {lanes.name, {Base::i1}, lanes.depth, lanes.known};
+  return call("llvm.vector.reduce.or." + suffix(lanes.type), {Base::i1}, {lanes});
 }
 
 Value Writer::neg(const Value& a) {
@@ -278,11 +290,24 @@ Value Writer::memory(Type type, std::string body, int operand_depth, bool movabl
   return placed(type, std::move(body), scope);
 }
 
-Value Writer::load(Type type, const Value& pointer, int align, bool movable) {
+// Where each thread's own element is, if the pointer is where the first one's is.
+Value Writer::side_by_side(Type element, const Value& pointer) {
+  if (element.lanes != kThreads || pointer.type.lanes == kThreads) return pointer;
+  int64_t bytes = (target::bits(element.base) + 7) / 8;
+  return offset(pointer, mul(iota(Base::i64, kThreads), constant({Base::i64, kThreads}, bytes)));
+}
+
+Value Writer::load(Type type, const Value& whole, int align, bool movable) {
+  Value pointer = side_by_side(type, whole);
   return memory(type, fmt::format("load {}, {}, align {}", text(type), pointer.typed(), align), pointer.depth, movable);
 }
 
 Value Writer::load_masked(Type type, const Value& pointer, int align, const Value& mask, bool movable) {
+  if (type.lanes == kThreads) {
+    module_.globals.emplace("nothing", "@nothing = private addrspace(1) constant i64 0, align 8");
+    Value nothing{"addrspacecast (ptr addrspace(1) @nothing to ptr)", {Base::ptr, kThreads}};
+    return load(type, select(mask, side_by_side(type, pointer), nothing), align, movable);
+  }
   std::string name = fmt::format("llvm.masked.load.{}.p0", suffix(type));
   module_.declarations.insert(
       fmt::format("declare {} @{}(ptr, <{} x i1>, {})", text(type), name, type.lanes, text(type)));
@@ -293,6 +318,7 @@ Value Writer::load_masked(Type type, const Value& pointer, int align, const Valu
 }
 
 Value Writer::gather(Type type, const Value& pointers, int align, bool movable) {
+  if (type.lanes == kThreads) return load(type, pointers, align, movable);
   std::string name = fmt::format("llvm.masked.gather.{}.v{}p0", suffix(type), type.lanes);
   module_.declarations.insert(
       fmt::format("declare {} @{}(<{} x ptr>, <{} x i1>, {})", text(type), name, type.lanes, type.lanes, text(type)));
@@ -302,11 +328,18 @@ Value Writer::gather(Type type, const Value& pointers, int align, bool movable) 
                 pointers.depth, movable);
 }
 
-void Writer::store(const Value& value, const Value& pointer, int align) {
+void Writer::store(const Value& value, const Value& whole, int align) {
+  Value pointer = side_by_side(value.type, whole);
   effect(fmt::format("store {}, {}, align {}", value.typed(), pointer.typed(), align));
 }
 
 void Writer::store_masked(const Value& value, const Value& pointer, int align, const Value& mask) {
+  if (value.type.lanes == kThreads) {
+    Branch b = open_if(mask);
+    store(value, pointer, align);
+    close_if(b);
+    return;
+  }
   std::string name = fmt::format("llvm.masked.store.{}.p0", suffix(value.type));
   module_.declarations.insert(
       fmt::format("declare void @{}({}, ptr, <{} x i1>)", name, text(value.type), value.type.lanes));

@@ -23,15 +23,19 @@
 namespace quern::target {
 
 enum class Base : uint8_t { i1, i8, i16, i32, i64, f16, f32, f64, ptr };
+// Lanes of what each thread of a warp has one of: in the text it is a scalar.
+inline constexpr int kThreads = 1 << 16;
+
 struct Type {
   Base base = Base::i64;
-  int lanes = 0;  // 0: a scalar
+  int lanes = 0;  // 0: a scalar; a vector's, or kThreads
   bool operator==(const Type&) const = default;
 };
 std::string text(Type type);    // "<8 x float>"
 std::string suffix(Type type);  // "v8f32", of intrinsics
 int bits(Base base);
 bool is_real(Type type);
+inline bool is_vector(Type type) { return type.lanes > 0 && type.lanes != kThreads; }
 inline Type with(Type t, Base base) { return {base, t.lanes}; }
 inline Type vector_of(Base base, int lanes) { return {base, lanes}; }
 Base integer_of(int bits);
@@ -77,17 +81,19 @@ class Writer {
   Value intrinsic(std::string_view name, Type type, std::initializer_list<Value> arguments);  // llvm.<name>.<suffix>
   Value call(std::string_view name, Type type, std::initializer_list<Value> arguments);       // as named, no effect
   Value splat(const Value& scalar, int lanes);
-  Value extract(const Value& vector, int lane);
+  Value extract(const Value& vector, int lane);  // of kThreads: each thread its own
   Value insert(const Value& vector, const Value& scalar, int lane);
   Value shuffle(const Value& a, const Value& b, const std::vector<int>& lanes);
-  Value iota(Base base, int lanes);  // 0, 1, 2 ...
+  Value iota(Base base, int lanes);  // 0, 1, 2 ...; of kThreads: %lane, an i32 that the function begins with
+  Value any(const Value& lanes);     // whether it holds in some lane; of kThreads: each thread for itself
   Value neg(const Value& a);
   Value smin(const Value& a, const Value& b) { return select(compare("slt", a, b), a, b); }
   Value smax(const Value& a, const Value& b) { return select(compare("sgt", a, b), a, b); }
   Value offset(const Value& pointer, const Value& bytes);  // pointer or vector of pointers
 
   // --- memory ---
-  // `movable`: nothing writes there while the function runs.
+  // Of a pointer for all lanes, lanes are side by side from there. `movable`: nothing writes there while the function
+  // runs.
   Value load(Type type, const Value& pointer, int align, bool movable);
   Value load_masked(Type type, const Value& pointer, int align, const Value& mask, bool movable);
   Value gather(Type type, const Value& pointers, int align, bool movable);
@@ -138,6 +144,7 @@ class Writer {
   };
   Value placed(Type type, std::string body, int scope);
   Value memory(Type type, std::string body, int operand_depth, bool movable);
+  Value side_by_side(Type element, const Value& pointer);
   void push(std::string label, bool barrier, bool cold);
   Scope pop();
   std::string label(std::string_view stem) { return std::string(stem) + std::to_string(next_++); }

@@ -70,6 +70,16 @@ int64_t static_shared_bytes(const ptx::Module& module, const ptx::Function& kern
   return bytes;
 }
 
+Limits limits_of(const chip::Chip& chip) {
+  Limits out;
+  out.shared_bytes = static_cast<int64_t>(chip.gpu.shared_block_bytes.value);
+  out.multiprocessors = static_cast<int32_t>(chip.units.value);
+  out.clock_khz = static_cast<int32_t>(chip.clock.value / 1e3);
+  out.blocks_per_multiprocessor = static_cast<int32_t>(chip.gpu.blocks.value);
+  out.compute_capability = static_cast<int32_t>(chip.gpu.compute_capability.value);
+  return out;
+}
+
 ParameterLayout parameter_layout(const ptx::Function& kernel) {
   ParameterLayout out;
   for (const ptx::Variable& p : kernel.parameters) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "chip/chip.h"
 #include "jit/cpu_target.h"
 #include "vgpu/fault.h"
 #include "vgpu/program.h"
@@ -52,6 +53,9 @@ struct Limits {
   int64_t pending_launches = 2048;  // by kernels: cudaLimitDevRuntimePendingLaunchCount
   int32_t sync_depth = 2;           // of grids that wait for their children: cudaLimitDevRuntimeSyncDepth
 };
+
+// As the chip's row has them.
+Limits limits_of(const chip::Chip& chip);
 
 struct Launch {
   Extent grid = {1, 1, 1};

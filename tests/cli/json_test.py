@@ -136,7 +136,7 @@ class Json(QuernCase):
         found, = self.json("emit --at expr m.qn")
         self.assertEqual((found["file"], found["kernel"], found["level"]), ("m.qn", "matmul", "expr"))
         self.assertEqual(found["text"], self.quern("emit", "--at", "expr", "m.qn")[1])
-        found, = self.json("emit --at ptx m.qn", 3)
+        found, = self.json("emit --at sass m.qn", 3)
         self.assertEqual((found["text"], found["diagnostics"][0]["code"]), (None, "N906"))
 
     def test_page(self):

@@ -153,21 +153,23 @@ class Usage(QuernCase):
 
     def test_devices(self):
         self.write("m.qn", MATMUL)
-        for name in ("cuda:0", "hip:1", "virtual:h100"):
+        for name in ("cuda:0", "hip:1"):
             self.expect(f"run m.qn --on {name}", 3, "",
                         f"error N905: device '{name}' is not supported yet\n   = help: --on interpreter\n")
         self.expect("run m.qn --on abacus", 2, "",
-                    "error E743: there is no device 'abacus'\n   = help: devices: interpreter, cpu\n")
+                    "error E743: there is no device 'abacus'\n   = help: devices: interpreter, cpu, virtual:CHIP\n")
         self.expect("run m.qn --on interpeter", 2, "",
                     "error E743: there is no device 'interpeter'\n   = help: did you mean interpreter?\n")
 
     def test_levels(self):
         self.write("m.qn", MATMUL)
-        self.expect("emit --at ptx m.qn", 3, "",
-                    "error N906: level 'ptx' is not there yet\n   = help: --at expr\n")
+        self.expect("emit --at sass m.qn", 3, "",
+                    "error N906: level 'sass' is not there yet\n   = help: --at expr\n")
+        self.error("emit --at ptx m.qn", "--at ptx needs a GPU, as in --on virtual:h100")
+        self.error("emit --at asm --on interpreter m.qn", "--on interpreter: nothing is compiled for it")
         self.error("emit --at exprs m.qn", "there is no level 'exprs'", "did you mean `expr`?")
         self.error("emit --at machine m.qn", "there is no level 'machine'",
-                   "levels are expr, lowered, tiled, placed, laid, llvm, asm")
+                   "levels are expr, lowered, tiled, placed, laid, llvm, asm, ptx")
         self.error("emit m.qn", "--at LEVEL is missing", "see `quern emit --help`")
 
     def test_compiler_options(self):

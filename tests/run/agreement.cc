@@ -1,7 +1,8 @@
 // Compiled code against the slow truth: every kernel of the library, or random kernels, in each type and at each width
 // of vectors, on random and hostile numbers; every element within the interpreter's bound, and the same findings.
 //
-//   agreement [--kernel K] [--random N | --programs N] [--cases N] [--seed S] [--vectors sse2|avx2|avx512] [--list]
+//   agreement [--kernel K] [--random N | --programs N] [--cases N] [--seed S] [--list]
+//             [--vectors sse2|avx2|avx512 | --on virtual:CHIP]
 //
 // Prints what disagrees with the command that shows it again; the last line counts, the exit code is 0 if all agree.
 #include "backend/agreement.h"
@@ -31,7 +32,7 @@ struct Options {
   int programs = 0;  // of RandomProgram
   int cases = 4;
   uint64_t seed = 1;
-  std::vector<std::string> vectors;  // empty: all that run here
+  std::vector<std::string> vectors;  // levels, empty: all that run here; or devices, as --on takes them
 };
 
 using Style = double (*)(Random&);
@@ -102,7 +103,8 @@ std::string attempt(const Program& program, const Binding& binding, Random& rand
   fill(arguments, program, binding, random, draw);
   auto truth = interpret(program, binding, arguments.views(), {.threads = 1});
   if (!truth) return "the interpreter: " + render(truth.error());
-  backend::Options how{.vectors = vectors, .cache = false, .verify = true};
+  backend::Options how{.cache = false, .verify = true};
+  (vectors.find(':') != std::string::npos ? how.on : how.vectors) = vectors;
   std::string wrong = compared(program, binding, arguments, *truth, how, tally);
   for (int64_t parts : {2, 3}) {
     if (!wrong.empty()) return wrong;
@@ -199,7 +201,7 @@ int main_of(int count, char** words) {
       options.cases = std::atoi(value.c_str());
     } else if (word == "--seed") {
       options.seed = std::strtoull(value.c_str(), nullptr, 0);
-    } else if (word == "--vectors") {
+    } else if (word == "--vectors" || word == "--on") {
       options.vectors = {value};
     } else {
       fmt::print(stderr, "agreement: there is no {}\n", word);

@@ -34,17 +34,6 @@ Result<T> number(const char* name, T least, T greatest, T otherwise) {
 
 }  // namespace
 
-Result<const chip::Chip*> find_gpu(const std::string& name) {
-  std::vector<std::string> names;
-  for (const chip::Chip& c : chip::gpus()) {
-    if (c.name == name) return &c;
-    names.push_back(c.name);
-  }
-  auto d = diagnose(Code::E975, {}, {{"n", printable(name)}, {"have", join(names, ", ")}});
-  if (auto near = nearest(name, names)) d.remedy = "did you mean `" + *near + "`?";
-  return fail(std::move(d));
-}
-
 Result<void> parse_checks(const std::string& text, Config& config) {
   for (size_t at = 0; at < text.size();) {
     size_t end = std::min(text.find(',', at), text.size());
@@ -88,16 +77,6 @@ Result<Config> config_from_environment() {
   out.blocking = variable("CUDA_LAUNCH_BLOCKING") == "1";
   out.json = variable("QUERN_JSON") == "1";
   out.cache_folder = artifact::Cache::default_folder();
-  return out;
-}
-
-vgpu::Limits limits_of(const chip::Chip& chip) {
-  vgpu::Limits out;
-  out.shared_bytes = static_cast<int64_t>(chip.gpu.shared_block_bytes.value);
-  out.multiprocessors = static_cast<int32_t>(chip.units.value);
-  out.clock_khz = static_cast<int32_t>(chip.clock.value / 1e3);
-  out.blocks_per_multiprocessor = static_cast<int32_t>(chip.gpu.blocks.value);
-  out.compute_capability = static_cast<int32_t>(chip.gpu.compute_capability.value);
   return out;
 }
 

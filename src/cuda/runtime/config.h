@@ -44,9 +44,8 @@ Result<Config> config_from_environment();
 // "none,no-init,continue" into `config`; E740.
 Result<void> parse_checks(const std::string& text, Config& config);
 
-// The chip of that name. E975.
-Result<const chip::Chip*> find_gpu(const std::string& name);
+using chip::find_gpu;
 
-vgpu::Limits limits_of(const chip::Chip& chip);
+using vgpu::limits_of;
 
 }  // namespace quern::cuda

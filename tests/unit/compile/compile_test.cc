@@ -11,7 +11,7 @@
 #include "case.h"
 #include "compile/build_id.h"
 #include "compile/key.h"
-#include "compile/machine.h"
+#include "compile/target_device.h"
 #include "expr/materialise.h"
 #include "jit/jit.h"
 #include "tile/parse.h"
@@ -197,19 +197,19 @@ TEST(Key, KnowsTheBuild) {
   EXPECT_EQ(build_id().size(), 40u);  // SHA-1
   EXPECT_EQ(build_id().find_first_not_of("0123456789abcdef"), std::string::npos);
   Case c = make_case(kScale, {{"N", 8}});
-  jit::CpuTarget cpu = jit::cpu_of(jit::VectorLevel::kSse2);
+  TargetDevice cpu{.cpu = jit::cpu_of(jit::VectorLevel::kSse2)};
   EXPECT_NE(key_of({*c.program, c.binding, {}}, cpu, machine_for(cpu)).find(build_id()), std::string::npos);
 }
 
 TEST(Key, ChangesWithEverythingThatDecidesTheCode) {
-  jit::CpuTarget cpu = jit::cpu_of(jit::VectorLevel::kAvx2);
+  TargetDevice cpu{.cpu = jit::cpu_of(jit::VectorLevel::kAvx2)};
   Case c = make_case(kScale, {{"N", 8}}), other_size = make_case(kScale, {{"N", 9}});
   Case other_text = make_case(std::string("# comment\n") + kScale, {{"N", 8}});
   std::string base = key_of({*c.program, c.binding, {}}, cpu, machine_for(cpu));
   EXPECT_EQ(key_of({*c.program, c.binding, {}}, cpu, machine_for(cpu)), base);
   EXPECT_NE(key_of({*other_size.program, other_size.binding, {}}, cpu, machine_for(cpu)), base);
   EXPECT_NE(key_of({*other_text.program, other_text.binding, {}}, cpu, machine_for(cpu)), base);
-  jit::CpuTarget small = jit::cpu_of(jit::VectorLevel::kSse2);
+  TargetDevice small{.cpu = jit::cpu_of(jit::VectorLevel::kSse2)};
   EXPECT_NE(key_of({*c.program, c.binding, {}}, small, machine_for(cpu)), base);
   tile::Machine machine = machine_for(cpu);
   machine.near_bytes *= 2;

@@ -78,8 +78,9 @@ void check(const jit::CpuTarget& cpu, int lanes, ScalarType from, ScalarType to)
     if (to == ScalarType::boolean) return w.convert("zext", v, Base::i8);
     return to == ScalarType::i64 ? as_integer(w, v, Base::i64) : v;
   };
-  Mapped f(cpu, lanes, {memory_base(from)}, memory_base(to),
-           [&](Writer& w, const std::vector<Value>& x) { return store(w, convert(w, cpu, load(w, x[0]), from, to)); });
+  Mapped f(cpu, lanes, {memory_base(from)}, memory_base(to), [&](Writer& w, const std::vector<Value>& x) {
+    return store(w, convert(w, features_of(cpu), load(w, x[0]), from, to));
+  });
   ASSERT_TRUE(f);
   std::vector<uint64_t> in = patterns(from);
   size_t width = static_cast<size_t>(bits(memory_base(from))) / 8;

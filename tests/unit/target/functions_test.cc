@@ -122,7 +122,7 @@ template <class T, class Bits>
 void check(Op op, const jit::CpuTarget& cpu, int lanes, double limit) {
   Base base = sizeof(T) == 8 ? Base::f64 : Base::f32;
   Mapped f(cpu, lanes, {base}, base,
-           [&](Writer& w, const std::vector<Value>& x) { return function_of(w, cpu, op, x[0]); });
+           [&](Writer& w, const std::vector<Value>& x) { return function_of(w, features_of(cpu), op, x[0]); });
   ASSERT_TRUE(f);
   std::vector<T> x = arguments<T, Bits>(7), y(x.size());
   f(y.data(), static_cast<int64_t>(x.size()), x.data());
@@ -162,7 +162,7 @@ template <class T>
 void check_power(const jit::CpuTarget& cpu, int lanes, double limit) {
   Base base = sizeof(T) == 8 ? Base::f64 : Base::f32;
   Mapped f(cpu, lanes, {base, base}, base,
-           [&](Writer& w, const std::vector<Value>& x) { return power(w, cpu, x[0], x[1]); });
+           [&](Writer& w, const std::vector<Value>& x) { return power(w, features_of(cpu), x[0], x[1]); });
   ASSERT_TRUE(f);
   constexpr T kInf = std::numeric_limits<T>::infinity(), kNan = std::numeric_limits<T>::quiet_NaN();
   std::vector<T> special = {0,
@@ -225,8 +225,9 @@ TEST(Functions, Powers) {
 template <class T>
 void check_exponential_at(const jit::CpuTarget& cpu, int lanes, double far, double limit) {
   Base base = sizeof(T) == 8 ? Base::f64 : Base::f32;
-  Mapped f(cpu, lanes, {base, base}, base,
-           [&](Writer& w, const std::vector<Value>& x) { return function_of(w, cpu, Op::kExpAt, x[0], x[1]); });
+  Mapped f(cpu, lanes, {base, base}, base, [&](Writer& w, const std::vector<Value>& x) {
+    return function_of(w, features_of(cpu), Op::kExpAt, x[0], x[1]);
+  });
   ASSERT_TRUE(f);
   constexpr T kInf = std::numeric_limits<T>::infinity(), kNan = std::numeric_limits<T>::quiet_NaN();
   std::vector<T> h, g;
@@ -276,9 +277,9 @@ TEST(Functions, Rounding) {
   for (const jit::CpuTarget& cpu : targets()) {
     for (Op op : {Op::kFloor, Op::kCeil, Op::kRound}) {
       Mapped f(cpu, 4, {Base::f32}, Base::f32,
-               [&](Writer& w, const std::vector<Value>& x) { return rounded(w, cpu, op, x[0]); });
+               [&](Writer& w, const std::vector<Value>& x) { return rounded(w, features_of(cpu), op, x[0]); });
       Mapped d(cpu, 2, {Base::f64}, Base::f64,
-               [&](Writer& w, const std::vector<Value>& x) { return rounded(w, cpu, op, x[0]); });
+               [&](Writer& w, const std::vector<Value>& x) { return rounded(w, features_of(cpu), op, x[0]); });
       ASSERT_TRUE(f && d);
       auto want = [&](double x) {
         return op == Op::kFloor ? std::floor(x) : op == Op::kCeil ? std::ceil(x) : std::nearbyint(x);

@@ -2,7 +2,7 @@
 // the register block has as many positions as a vector has lanes. A square of elements is loaded by rows and turned in
 // registers, in log2(lanes) rounds of shuffles, in place of a gather (or a scalar load an element) for each vector:
 // what packing a transposed operand of a product, or a transposition itself, consists of.
-#include "target/x86/emitter.h"
+#include "target/vector/emitter.h"
 
 namespace quern::target {
 
@@ -22,7 +22,8 @@ bool same_terms(const Linear& a, const Linear& b) {
 // The value at the present position; those of its neighbours are known then too.
 std::optional<Value> Emitter::load_across(const Expr& e) {
   bool plain = !e.guard && e.checked == 0 && !written_[static_cast<size_t>(e.id)] && e.type != ScalarType::boolean;
-  if (lane_axis_ < 0 || lanes_ < 4 || !plain || row(e.type).bits < 8 || lane_mask()) return std::nullopt;
+  if (lane_axis_ < 0 || lanes_ < 4 || has_.threads() || !plain || row(e.type).bits < 8 || lane_mask())
+    return std::nullopt;
   auto count = static_cast<size_t>(lanes_);
   for (const tile::NestAxis& n : nest_axes_) {
     if (n.axis == lane_axis_ || n.role == tile::AxisRole::kStrip || !e.axes.has(n.axis)) continue;

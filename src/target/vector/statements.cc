@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <set>
 
-#include "target/x86/emitter.h"
+#include "target/vector/emitter.h"
 #include "tile/reductions.h"
 
 namespace quern::target {
@@ -139,7 +139,7 @@ void Emitter::store_whole(const Near& to, const ExprPtr& value, tile::AxisSet ax
   tile::Nest whole;
   for (AxisId a : axes.list()) whole.axes.push_back({.axis = a});
   if (!whole.axes.empty()) {
-    int64_t lanes = cpu_.vector_bytes / 4;
+    int64_t lanes = has_.vector_bytes / 4;
     whole.axes.back().size = lanes, whole.axes.back().lanes = true;
   }
   whole.body.push_back({Let{name, value}});

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "target/x86/emitter.h"
+#include "target/vector/emitter.h"
 
 namespace quern::target {
 
@@ -71,8 +71,7 @@ void Emitter::weighed_strips(size_t first) {
   }
   Value some = constant({Base::i1, 0}, 0);
   for (const auto& [lanes, is] : nan) {
-    Value any =
-        lanes == 0 ? is : w_.call(fmt::format("llvm.vector.reduce.or.{}", suffix(is.type)), {Base::i1, 0}, {is});
+    Value any = w_.any(is);
     some = w_.binary("or", some, any);
   }
   Writer::Branch again = w_.open_if(some, true);
@@ -135,9 +134,9 @@ void Emitter::accumulate(Accumulator& a, size_t index) {
   if (row(e).family == tile::Family::dot || product) {
     auto operand = [&](const ExprPtr& x) {
       Value v = value(x);
-      if (e.type != ScalarType::i64) v = convert(w_, cpu_, v, x->type, e.type);
+      if (e.type != ScalarType::i64) v = convert(w_, has_, v, x->type, e.type);
       if (e.type == ScalarType::i64) {
-        if (x->type != ScalarType::i64) v = convert(w_, cpu_, v, x->type, ScalarType::i64);
+        if (x->type != ScalarType::i64) v = convert(w_, has_, v, x->type, ScalarType::i64);
         v = as_integer(w_, v, into.type.base);
       }
       return w_.splat(v, into.type.lanes);
@@ -146,7 +145,7 @@ void Emitter::accumulate(Accumulator& a, size_t index) {
     Value x = operand(factors[0]), y = operand(factors[1]);
     if (!is_real(into.type)) {
       out = w_.add(into, w_.mul(x, y));
-    } else if (cpu_.fma) {
+    } else if (has_.fma) {
       out = w_.intrinsic("fma", into.type, {x, y, into});
     } else {
       out = w_.binary("fadd", into, w_.binary("fmul", x, y));
@@ -174,7 +173,9 @@ void Emitter::finish(Accumulator& a) {
     auto part = a.values.begin() + static_cast<std::ptrdiff_t>(p * static_cast<size_t>(a.parts));
     Value v = part[0];
     for (int i = 1; i < a.parts; ++i) v = combine(op, e.nan_ignored, v, part[i]);
-    if (v.type.lanes > 0 && !in_lanes(e)) {
+    if (v.type.lanes == kThreads && !in_lanes(e)) {
+      v = joined_lanes(op, e.nan_ignored, v);
+    } else if (v.type.lanes > 0 && !in_lanes(e)) {
       while (v.type.lanes > 1) {
         std::vector<int> low, high;
         for (int l = 0; l < v.type.lanes / 2; ++l) low.push_back(l), high.push_back(l + v.type.lanes / 2);

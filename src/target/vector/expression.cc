@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "target/functions.h"
-#include "target/x86/emitter.h"
+#include "target/vector/emitter.h"
 
 namespace quern::target {
 
@@ -16,7 +16,7 @@ using tile::ExprPtr;
 using tile::Family;
 using tile::Op;
 
-Value Emitter::spread(const Value& v) { return lane_axis_ < 0 ? v : w_.splat(v, lanes_); }
+Value Emitter::spread(const Value& v) { return lane_axis_ < 0 ? v : w_.splat(v, width_); }
 
 Value Emitter::scalar(const ExprPtr& e) {
   Value v = value(e);
@@ -113,7 +113,7 @@ Value Emitter::named(const Expr& e) {
   if (near == near_.end()) throw NotLaid{"a name is not kept, and not of this nest"};
   Linear at = near_address(near->second);
   // Behind every kept value there is room for a vector, so that side by side lanes need no mask.
-  bool masked = !at.is_scalar() && !(at.lane.is(1) && !at.vector);
+  bool masked = !at.is_scalar() && (has_.threads() || !at.lane.is(1) || at.vector);
   return load_at(e.type, near->second.pointer, at, masked ? lane_mask() : std::nullopt, false);
 }
 
@@ -128,7 +128,7 @@ Value Emitter::compute(const ExprPtr& p) {
         Value index = axis_index(e.id);
         if (!axes_[static_cast<size_t>(e.id)].lanes) return index;
         Base base = fits_i32(p) ? Base::i32 : Base::i64;
-        return w_.add(w_.splat(as_integer(w_, index, base), lanes_), w_.iota(base, lanes_));
+        return w_.add(w_.splat(as_integer(w_, index, base), width_), w_.iota(base, width_));
       }
       AxisNow& now = axes_[static_cast<size_t>(e.id)];
       auto [low, high] = now.low.name.empty() ? range_of({.axis = e.id}) : std::pair(now.low, now.high);
@@ -208,10 +208,13 @@ Value Emitter::compute(const ExprPtr& p) {
       if (multiplied_.contains(&e)) {
         if (auto v = narrowed(e)) return *v;
       }
-      return convert(w_, cpu_, value(e.args[0]), e.args[0]->type, e.type);
+      return convert(w_, has_, value(e.args[0]), e.args[0]->type, e.type);
     case Family::reduce:
     case Family::dot: {
       auto found = reduced_.find({&e, key(e.axes)});
+      if (auto kept = kept_.find(&e); found == reduced_.end() && kept != kept_.end()) {
+        return load_at(e.type, near_.at(kept->second).pointer, near_address(near_.at(kept->second)), {}, false);
+      }
       if (found == reduced_.end()) throw NotLaid{"a reduction stands outside the nest that computes it"};
       return found->second;
     }
@@ -247,10 +250,10 @@ Value Emitter::function(const ExprPtr& e) {
     return out;
   };
   auto of = [&](const std::vector<Value>& x) {
-    return x.size() == 1 ? function_of(w_, cpu_, e->op, x[0]) : function_of(w_, cpu_, e->op, x[0], x[1]);
+    return x.size() == 1 ? function_of(w_, has_, e->op, x[0]) : function_of(w_, has_, e->op, x[0], x[1]);
   };
   bool chain = e->op != Op::kSqrt && e->op != Op::kRsqrt && e->op != Op::kPow;
-  if (!chain || !in_lanes(*e)) return of(arguments());
+  if (!chain || !in_lanes(*e) || has_.threads()) return of(arguments());
   int& at = at_[static_cast<size_t>(lane_axis_)];
   int here = at, next = here ^ 1;
   if (next < here || next >= axes_[static_cast<size_t>(lane_axis_)].count) return of(arguments());
@@ -333,7 +336,7 @@ Value Emitter::rounding(const Expr& e) {
     Value below = w_.compare("olt", w_.intrinsic("fabs", a.type, {a}), real_constant(a.type, kInfinity));
     return w_.select(below, a, real_constant(a.type, 0));
   }
-  return rounded(w_, cpu_, e.op, a);
+  return rounded(w_, has_, e.op, a);
 }
 
 }  // namespace quern::target

@@ -8,7 +8,7 @@
 // named.
 #include <fmt/format.h>
 
-#include "target/x86/emitter.h"
+#include "target/vector/emitter.h"
 #include "tile/rebuild.h"
 
 namespace quern::target {
@@ -25,14 +25,14 @@ struct Packed {
   std::string_view name, type;
 };
 
-Packed packed(const jit::CpuTarget& cpu, const Expr& e, const Type& into) {
+Packed packed(const Features& has, const Expr& e, const Type& into) {
   if (row(e).family != tile::Family::dot || into.lanes != 16) return {};
   ScalarType x = e.args[0]->type, y = e.args[1]->type;
-  if (cpu.bf16_dot && into.base == Base::f32 && x == ScalarType::bf16 && y == ScalarType::bf16) {
+  if (has.bf16_dot && into.base == Base::f32 && x == ScalarType::bf16 && y == ScalarType::bf16) {
     return {2, "llvm.x86.avx512bf16.dpbf16ps.512", "<32 x bfloat>"};
   }
   auto byte = [](ScalarType t) { return t == ScalarType::i8 || t == ScalarType::u8; };
-  if (!cpu.int8_dot || into.base != Base::i32 || !byte(x) || !byte(y)) return {};
+  if (!has.int8_dot || into.base != Base::i32 || !byte(x) || !byte(y)) return {};
   if (x != y) return {4, "llvm.x86.avx512.vpdpbusd.512", "<64 x i8>"};
   return {2, "llvm.x86.avx512.vpdpwssd.512", "<32 x i16>"};
 }
@@ -113,7 +113,7 @@ int Emitter::taken_together(const Accumulator& a) const {
   if (only_present_) return 1;
   const tile::NestAxis& inner = nest_axes_.back();
   int64_t step = inner.axis == lane_axis_ ? inner.size / lanes_ : inner.size;
-  int together = packed(cpu_, *a.reduction, a.values[0].type).together;
+  int together = packed(has_, *a.reduction, a.values[0].type).together;
   return step % together == 0 ? together : 1;
 }
 
@@ -121,7 +121,7 @@ int Emitter::taken_together(const Accumulator& a) const {
 void Emitter::take_pending(Accumulator& a) {
   if (a.pending.empty()) return;
   const Expr& e = *a.reduction;
-  Packed with = packed(cpu_, e, a.values[0].type);
+  Packed with = packed(has_, e, a.values[0].type);
   int width = 32 / with.together;
   auto operand = [&](const ExprPtr& x, size_t position) {
     bool extended = row(x->type).bits < width && x->type == ScalarType::i8;  // bytes as signed 16 bits

@@ -10,6 +10,7 @@
 //   expression.cc  values, by family
 //   access.cc      addresses, loads, stores, checks
 //   across.cc      loads of squares that are turned in registers
+//   threads.cc     what is different where lanes are threads of a warp and a core is a thread block
 //
 // In a nest a value is asked for at a *position*: which of the unrolled indices of each block axis, which vector of the
 // axis in lanes. It is a vector exactly if it has the axis in lanes, else a scalar.
@@ -24,9 +25,11 @@
 #include <utility>
 #include <vector>
 
+#include "base/result.h"
 #include "target/convert.h"
+#include "target/features.h"
 #include "target/ir_text.h"
-#include "target/x86/emit.h"
+#include "tile/program.h"
 #include "tile/range.h"
 
 namespace quern::target {
@@ -84,11 +87,11 @@ struct Accumulator {
 
 class Emitter {
  public:
-  Emitter(const tile::Program& program, const tile::Kernel& kernel, const jit::CpuTarget& cpu, Writer& writer);
+  Emitter(const tile::Program& program, const tile::Kernel& kernel, const Features& has, Writer& writer);
 
   void emit_kernel();
   void emit_points();
-  void emit_arena();
+  std::optional<int64_t> emit_arena();  // the number of bytes, if that does not depend on dimensions
 
  private:
   using Expr = tile::Expr;
@@ -137,6 +140,14 @@ class Emitter {
   void strips(size_t next);
   void each_position(tile::AxisSet axes, bool strip_axes, const std::function<void()>& visit);
   void run(const tile::Statement& s);
+
+  // --- threads.cc
+  void shared_nest();
+  void deal(AxisNow& now, const Cut& c, int64_t step, size_t next);
+  Value joined_lanes(tile::Op op, bool nan_ignored, Value v);
+  Value first_thread();
+  bool of_one_warp(const tile::Store& s) const;
+  void barrier();
 
   // --- accumulate.cc
   Value identity(const Expr& reduction, Type type);
@@ -203,17 +214,19 @@ class Emitter {
 
   const tile::Program& program_;
   const tile::Kernel& kernel_;
-  const jit::CpuTarget& cpu_;
+  const Features& has_;
   Writer& w_;
   tile::Ranges ranges_;
   std::vector<AxisNow> axes_;
   std::map<int32_t, std::vector<Value>> strides_;
-  std::vector<bool> written_;  // parameters that this kernel stores to
+  std::vector<bool> written_;         // parameters that this kernel stores to
   std::set<const Expr*> multiplied_;  // casts to bf16 that only vdpbf16ps reads
   std::map<int32_t, Value> scalars_;
   std::map<int32_t, ExprPtr> scalar_values_;  // what they were computed from
   std::map<int32_t, Near> near_;
-  Value point_;  // of the grid
+  std::map<const Expr*, int32_t> kept_;  // reductions that stand in near memory: by which name
+  bool in_kernel_ = false;  // not in a function of sizes
+  Value point_;             // of the grid
   // Where steps of a walk begin: at a multiple of its size from where the walk began.
   std::map<std::string, std::pair<std::string, int64_t>> steps_;
   std::string arena_ = "null";
@@ -222,19 +235,28 @@ class Emitter {
   const tile::Nest* nest_ = nullptr;
   std::vector<tile::NestAxis> nest_axes_;
   AxisId lane_axis_ = -1;
-  int lanes_ = 0;
+  int lanes_ = 0;  // indices that a vector takes
+  int width_ = 0;  // lanes of its type: these, or kThreads
   std::map<int32_t, ExprPtr> lets_;
   std::vector<int> at_;  // the position, by axis
   std::vector<std::map<std::pair<const Expr*, std::vector<int>>, Value>> known_;
   std::vector<Accumulator> accumulators_;
   std::vector<const tile::Statement*> strip_statements_;
+  AxisId dealt_axis_ = -1;     // whose blocks warps take turns at; -1: one warp does the nest
+  int64_t turns_ = 0;          // single blocks that were dealt
   bool only_present_ = false;  // elements of weight -0 are left out
   std::map<std::pair<const Expr*, std::vector<int>>, Value> reduced_;
 };
 
-// A fault of whoever made the program; emit_x86 makes a B001 of it. Never leaves target/.
+// A fault of whoever made the program; a target makes a B001 of it (not_laid). Never leaves target/.
 struct NotLaid {
   std::string what;
 };
+Diagnostic not_laid(const tile::Kernel& kernel, const NotLaid& fault);
+
+// The two functions of a kernel's sizes, "<entry>_points" and "<entry>_arena", for the processor that launches it;
+// gives the bytes of near memory if they don't depend on dimensions.
+std::optional<int64_t> emit_sizes(const tile::Program& program, const tile::Kernel& kernel, const Features& has,
+                                  const std::string& entry, Module& module);
 
 }  // namespace quern::target

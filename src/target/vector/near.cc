@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <numeric>
 
-#include "target/x86/emitter.h"
+#include "target/vector/emitter.h"
 
 namespace quern::target {
 
@@ -75,7 +75,8 @@ void Emitter::reserve(const tile::Block& block, std::vector<Value> extents, Valu
     }
     near.pointer = w_.offset({arena_, {Base::ptr}}, used);
     Value bytes = w_.mul(stride, i64(bits(memory_base(name.type)) / 8));
-    used = w_.add(used, w_.binary("and", w_.add(bytes, i64(63 + kVector)), i64(-64)));
+    int64_t behind = has_.threads() ? 0 : kVector;
+    used = w_.add(used, w_.binary("and", w_.add(bytes, i64(63 + behind)), i64(-64)));
     near_[id] = near;
   };
   auto layout_of = [&](int32_t name) -> std::optional<std::vector<Digit>> {
@@ -209,13 +210,13 @@ Linear Emitter::near_address(const Near& near) {
       if (width > 1 && d.divide == 1) out.lane = w_.add(out.lane, stride);
     } else {
       Value v = w_.add(rel, i64(c));
-      if (width > 1) v = w_.add(w_.splat(v, lanes_), w_.iota(Base::i64, lanes_));
+      if (width > 1) v = w_.add(w_.splat(v, width_), w_.iota(Base::i64, width_));
       if (d.divide > 1) v = w_.binary("udiv", v, constant(v.type, d.divide));
       if (d.modulo > 0) v = w_.binary("urem", v, constant(v.type, d.modulo));
       if (width == 1) {
         out.terms.emplace_back(v, stride);
       } else {
-        v = w_.mul(v, w_.splat(stride, lanes_));
+        v = w_.mul(v, w_.splat(stride, width_));
         out.vector = out.vector ? w_.add(*out.vector, v) : v;
       }
     }

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "target/x86/emitter.h"
+#include "target/vector/emitter.h"
 
 namespace quern::target {
 
@@ -95,8 +95,8 @@ Value Emitter::scalar_of(const Linear& l) {
 Value Emitter::value_of(const Linear& l) {
   Value out = scalar_of(l);
   if (l.is_scalar()) return out;
-  out = w_.splat(out, lanes_);
-  if (!l.lane.is(0)) out = w_.add(out, w_.mul(w_.splat(l.lane, lanes_), w_.iota(Base::i64, lanes_)));
+  out = w_.splat(out, width_);
+  if (!l.lane.is(0)) out = w_.add(out, w_.mul(w_.splat(l.lane, width_), w_.iota(Base::i64, width_)));
   return l.vector ? w_.add(out, *l.vector) : out;
 }
 
@@ -173,23 +173,25 @@ void Emitter::report(const Value& fails_, const Value& value_, const Value& exte
   both(fails, v);
   if (fails.known && *fails.known == 0) return;
   if (auto mask = lane_mask(); mask && fails.type.lanes > 0) fails = w_.binary("and", fails, *mask);
-  int lanes = fails.type.lanes;
-  Value any = lanes == 0 ? fails : w_.call(fmt::format("llvm.vector.reduce.or.v{}i1", lanes), {Base::i1}, {fails});
-  Writer::Branch cold = w_.open_if(any, true);
+  int lanes = is_vector(fails.type) ? fails.type.lanes : 0;
+  bool varies = fails.type.lanes == kThreads;
+  Writer::Branch cold = w_.open_if(w_.any(fails), true);
   Value axes = w_.stack(64 * 8);
   uint64_t known = 0;
   for (size_t a = 0; a < axes_.size(); ++a) {
     if (!axes_[a].index && !axes_[a].in_nest) continue;
     known |= uint64_t{1} << a;
-    w_.store(axis_index(static_cast<AxisId>(a)), w_.offset(axes, i64(static_cast<int64_t>(a) * 8)), 8);
+    Value index = axis_index(static_cast<AxisId>(a));
+    if (varies && static_cast<AxisId>(a) == lane_axis_)
+      index = w_.add(index, w_.extract(w_.iota(Base::i64, kThreads), 0));
+    w_.store(index, w_.offset(axes, i64(static_cast<int64_t>(a) * 8)), 8);
   }
-  Value found = w_.effect({Base::ptr}, "load ptr, ptr %report, align 8");
+  Value found{"@found", {Base::ptr}};
+  if (!has_.threads()) found = w_.effect({Base::ptr}, "load ptr, ptr %report, align 8");
   std::string tail = fmt::format("i64 {}, ptr {}, i64 {})", extent.name, axes.name, static_cast<int64_t>(known));
   std::string head =
       fmt::format("call void {}(ptr %report, {}, i32 {}, i32 {}, ", found.name, point_.typed(), site, subscript);
-  if (lanes == 0) {
-    w_.effect(head + v.typed() + ", " + tail);
-  }
+  if (lanes == 0) w_.effect(head + v.typed() + ", " + tail);
   for (int l = 0; l < lanes; ++l) {
     Writer::Branch here = w_.open_if(w_.extract(fails, l), true);
     if (fails.type.lanes > 0 && lane_axis_ >= 0) {
@@ -222,23 +224,21 @@ Value Emitter::load_at(ScalarType type, const Value& base, const Linear& at, std
   if (at.is_scalar()) {
     Value p = pointer_to(base, at, bytes);
     if (!mask) return in_register(w_.load({memory}, p, bytes, movable));
-    Value any = *mask;
-    if (any.type.lanes > 0)
-      any = w_.call(fmt::format("llvm.vector.reduce.or.v{}i1", any.type.lanes), {Base::i1}, {any});
+    Value any = w_.any(*mask);
     Value v = in_register(w_.load({memory}, w_.select(any, p, zero()), bytes, movable));
     if (mask->type.lanes == 0) return v;
-    return w_.select(*mask, w_.splat(v, lanes_), zero_of({v.type.base, lanes_}));
+    return w_.select(*mask, w_.splat(v, width_), zero_of({v.type.base, width_}));
   }
-  Type vector{memory, lanes_};
-  if (mask) mask = w_.splat(*mask, lanes_);
+  Type vector{memory, width_};
+  if (mask) mask = w_.splat(*mask, width_);
   if (at.lane.is(1) && !at.vector) {
     Value p = pointer_to(base, at, bytes);
     return in_register(mask ? w_.load_masked(vector, p, bytes, *mask, movable) : w_.load(vector, p, bytes, movable));
   }
   Value p = pointer_to(base, {.terms = at.terms, .constant = at.constant}, bytes);
   Linear lanes{.lane = at.lane, .vector = at.vector};
-  Value pointers = w_.offset(p, w_.mul(value_of(lanes), constant({Base::i64, lanes_}, bytes)));
-  if (mask) pointers = w_.select(*mask, pointers, w_.splat(zero(), lanes_));
+  Value pointers = w_.offset(p, w_.mul(value_of(lanes), constant({Base::i64, width_}, bytes)));
+  if (mask) pointers = w_.select(*mask, pointers, w_.splat(zero(), width_));
   return in_register(w_.gather(vector, pointers, bytes, movable));
 }
 
@@ -251,7 +251,7 @@ void Emitter::store(const tile::Store& s) {
   bool vector = !at.is_scalar() || v.type.lanes > 0 || (where && where->type.lanes > 0);
   if (vector) {
     where = both_hold(where, lane_mask());
-    v = w_.splat(v, lanes_);
+    v = w_.splat(v, width_);
   }
   Value base = parameter(s.parameter);
   if (s.add) {
@@ -275,6 +275,7 @@ void Emitter::store_at(ScalarType type, const Value& base, const Linear& at, Val
   if (type == ScalarType::boolean) v = w_.convert("zext", v, Base::i8);
   if (v.type.lanes == 0) {
     Value p = pointer_to(base, at, bytes);
+    if (has_.threads()) mask = both_hold(mask, first_thread());
     if (!mask) {
       w_.store(v, p, bytes);
       return;
@@ -287,10 +288,10 @@ void Emitter::store_at(ScalarType type, const Value& base, const Linear& at, Val
   if (at.lane.is(1) && !at.vector) {
     Value p = pointer_to(base, at, bytes);
     if (mask) {
-      Value lanes = w_.splat(*mask, lanes_);
+      Value lanes = w_.splat(*mask, width_);
       // LLVM 22 joins a truncation with a masked store on AVX-512, and where it finds the mask to have one lane, stores
       // that lane untruncated: beyond its end. So it must not know the mask.
-      if (bytes < 4 && cpu_.level == jit::VectorLevel::kAvx512) lanes = w_.binary("and", lanes, unknown_truth());
+      if (bytes < 4 && has_.avx512) lanes = w_.binary("and", lanes, unknown_truth());
       w_.store_masked(v, p, bytes, lanes);
     } else {
       w_.store(v, p, bytes);
@@ -303,8 +304,8 @@ void Emitter::store_at(ScalarType type, const Value& base, const Linear& at, Val
 // Lane after lane, the first one first: where two meet, the last one stays, as in a sequential run.
 void Emitter::each_lane(const Linear& at, const Value& base, int bytes, std::optional<Value> mask,
                         const std::function<void(const Value&, int)>& visit) {
-  Value offsets = w_.splat(w_.mul(value_of(at), constant({Base::i64, at.is_scalar() ? 0 : lanes_}, bytes)), lanes_);
-  for (int lane = 0; lane < lanes_; ++lane) {
+  Value offsets = w_.splat(w_.mul(value_of(at), constant({Base::i64, at.is_scalar() ? 0 : width_}, bytes)), width_);
+  for (int lane = 0; lane < (has_.threads() ? 1 : lanes_); ++lane) {
     std::optional<Writer::Branch> b;
     if (mask) b = w_.open_if(mask->type.lanes > 0 ? w_.extract(*mask, lane) : *mask);
     visit(w_.offset(base, w_.extract(offsets, lane)), lane);

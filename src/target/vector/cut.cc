@@ -5,7 +5,7 @@
 // is masked.
 #include <algorithm>
 
-#include "target/x86/emitter.h"
+#include "target/vector/emitter.h"
 
 namespace quern::target {
 

@@ -11,7 +11,7 @@
 #include <set>
 #include <tuple>
 
-#include "target/x86/emitter.h"
+#include "target/vector/emitter.h"
 
 namespace quern::target {
 
@@ -70,7 +70,7 @@ int Emitter::lanes_of(const tile::Nest& nest) const {
     if (a.lanes) size = a.size;
   }
   for (const tile::Statement& s : nest.body) f64 |= look(s, written_).f64;
-  int64_t lanes = cpu_.vector_bytes / (f64 ? 8 : 4);
+  int64_t lanes = has_.vector_bytes / (f64 && !has_.threads() ? 8 : 4);
   while (lanes > 1 && size % lanes != 0) lanes /= 2;
   return size == 0 ? 1 : static_cast<int>(lanes);
 }
@@ -109,6 +109,7 @@ void Emitter::nest(const tile::Nest& nest) {
     if (a.lanes && lanes_ > 1) lane_axis_ = a.axis;
   }
   if (lane_axis_ < 0) lanes_ = 0;
+  width_ = has_.threads() && lanes_ > 0 ? kThreads : lanes_;
   std::stable_sort(nest_axes_.begin(), nest_axes_.end(), [](auto& a, auto& b) { return is_strip(a) < is_strip(b); });
   std::vector<AxisNow> saved = axes_;
   for (const NestAxis& a : nest_axes_) {
@@ -118,12 +119,16 @@ void Emitter::nest(const tile::Nest& nest) {
     now.lanes = a.axis == lane_axis_;
   }
   known_.assign(1, {});
-  nest_blocks(0);
+  if (has_.threads()) {
+    shared_nest();
+  } else {
+    nest_blocks(0);
+  }
   axes_ = std::move(saved);
   nest_ = nullptr;
   nest_axes_.clear();
   lane_axis_ = -1;
-  lanes_ = 0;
+  lanes_ = width_ = 0;
   lets_.clear();
   known_.clear();
 }
@@ -137,7 +142,7 @@ void Emitter::stand(AxisNow& now, const Cut& c, const std::optional<Writer::Loop
   now.mask.reset();
   if (c.masked) {
     Value left = w_.sub(w_.sub(now.high, now.base), i64(static_cast<int64_t>(c.count - 1) * lanes_));
-    now.mask = w_.compare("slt", w_.iota(Base::i32, lanes_), w_.splat(w_.convert("trunc", left, Base::i32), lanes_));
+    now.mask = w_.compare("slt", w_.iota(Base::i32, width_), w_.splat(w_.convert("trunc", left, Base::i32), width_));
   }
 }
 
@@ -152,6 +157,10 @@ void Emitter::nest_blocks(size_t next) {
   if (now.low.name.empty()) std::tie(now.low, now.high) = range_of({.axis = a.axis});
   for (const Cut& c : cut(a.axis, a.size, equal_parts_allowed(a.axis))) {
     int64_t step = c.count * (now.lanes ? lanes_ : 1);
+    if (a.axis == dealt_axis_) {
+      deal(now, c, step, next);
+      continue;
+    }
     std::optional<Writer::Loop> l;
     if (!c.once) l = w_.open_loop(c.begin, c.end, i64(step), c.certain);
     stand(now, c, l);
@@ -275,7 +284,7 @@ void Emitter::nest_body() {
       bool vector = in_lanes(r) || lanes_in_strip;
       Type type{is_real({register_base(r.type)}) || r.type == ScalarType::boolean ? register_base(r.type)
                                                                                   : integer_base(r, vector),
-                vector ? lanes_ : 0};
+                vector ? width_ : 0};
       a.values.assign(a.positions.size() * static_cast<size_t>(a.parts), identity(r, type));
       if (r.args.size() < 3) continue;
       for (size_t p = 0; p < a.positions.size(); ++p) {
