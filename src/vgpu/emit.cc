@@ -269,11 +269,11 @@ void Emit::write(const Operand& o, Value v) {
   bool vector = s.kind == Shape::kVarying;
   if (vector) {
     v = ir.splat(v);
-    bool guarded = !guard_.empty();
-    if (guarded || shapes_.blend[static_cast<size_t>(index_)]) {
+    if (guard_.vector || shapes_.blend[static_cast<size_t>(index_)]) {
       Mask m = mask();
       if (!m.full) v = ir.select(mask_lanes(m), v, read_register(o.reg));
     }
+    if (!guard_.empty() && !guard_.vector) v = ir.select(guard_, v, read_register(o.reg));
   } else {
     if (v.vector && s.most == 0) v = Ir::number(type, 0);
     if (v.vector) {  // the analysis was promised one number
