@@ -269,11 +269,11 @@ void Emit::write(const Operand& o, Value v) {
   bool vector = s.kind == Shape::kVarying;
   if (vector) {
     v = ir.splat(v);
-    bool guarded = !guard_.empty();
-    if (guarded || shapes_.blend[static_cast<size_t>(index_)]) {
+    if (guard_.vector || shapes_.blend[static_cast<size_t>(index_)]) {
       Mask m = mask();
       if (!m.full) v = ir.select(mask_lanes(m), v, read_register(o.reg));
     }
+    if (!guard_.empty() && !guard_.vector) v = ir.select(guard_, v, read_register(o.reg));
   } else {
     if (v.vector && s.most == 0) v = Ir::number(type, 0);
     if (v.vector) {  // the analysis was promised one number
@@ -299,6 +299,12 @@ void Emit::write_extended(const Operand& o, Value value, bool sign) {
 
 // --- patterns: the algebra of shape.cc, on the parts ---
 
+Value Emit::pattern_base(const Operand& o) {
+  if (o.kind == OperandKind::kSpecial) return special(o.special);
+  std::string type = storage_type(function.registers[static_cast<size_t>(o.reg)].type);
+  return ir.let(type, false, "load {}, ptr {}", type, slot_of(o.reg));
+}
+
 bool Emit::affine() {
   if (in->operands.empty() || in->operands[0].kind != OperandKind::kRegister) return false;
   const Shape& to = shapes_.of[static_cast<size_t>(in->operands[0].reg)];
@@ -315,7 +321,7 @@ bool Emit::affine() {
                          : "i64";
   auto parts = [&](const Operand& o) -> Parts {
     Shape s = shape(o);
-    if (o.kind == OperandKind::kSpecial && s.kind == Shape::kPattern) return {special(o.special), {}};
+    if (s.kind == Shape::kPattern) return {pattern_base(o), {}};
     if (lane_constants(s) || s.kind == Shape::kWide || s.kind == Shape::kIndexed) {
       std::string have = lane_constants(s) ? storage_type(function.registers[static_cast<size_t>(o.reg)].type) : "i64";
       Value base = ir.let(have, false, "load {}, ptr {}", have, slot_of(o.reg));

@@ -296,6 +296,7 @@ class Emit {
   void control(int32_t block);
   void instruction(int32_t index);
   bool affine();
+  Value pattern_base(const ptx::Operand& operand);
   Shape wide_source() const;
   Value special(ptx::Special special);
   Value thread_index(int which);

@@ -86,11 +86,17 @@ void Emit::compare() {
       default: return write(0, ir.op("and", is("fcmp olt", normal), ir.compare("fcmp one", size, Ir::zero(type))));
     }
   }
+  size_t first = in->pair_results ? 2 : 1;
+  // Where all lanes of a pattern compare alike, its base stands for them (shape.cc: compared_alike).
+  bool one = false;
+  for (size_t i = 0; i < first; ++i)
+    one |= o[i].kind == OperandKind::kRegister && shapes_.of[static_cast<size_t>(o[i].reg)].scalar();
+  bool alike = one && in->op == Op::k_setp && shape(o[first]).kind == Shape::kPattern;
   auto get = [&](size_t i) {
+    if (alike && i == first) return pattern_base(o[i]);
     Value v = read(o[i], t);
     return in->has(Modifier::kFtz) ? flushed(v) : v;
   };
-  size_t first = in->pair_results ? 2 : 1;
   Value r = comparison(*in->of(ModifierGroup::kCompare), t, get(first), get(first + 1));
   Value other = in->pair_results ? ir.logical_not(r) : Value{};
   if (auto join = in->of(ModifierGroup::kBoolean); join && o.size() > first + 2) {

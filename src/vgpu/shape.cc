@@ -232,6 +232,7 @@ class Transfer {
       case Op::k_or: return joined_bits();
       case Op::k_xor: return exclusive();
       case Op::k_cvt: return converted();
+      case Op::k_setp: return compared_alike() ? uniform() : pure();
       case Op::k_ld: return !own_memory() && all_uniform() ? uniform() : varying();
       case Op::k_ldu: return all_uniform() ? uniform() : varying();
       case Op::k_activemask: return uniform();
@@ -302,6 +303,30 @@ class Transfer {
     int64_t most = *std::max_element(a.lanes->begin(), a.lanes->end());
     int64_t least = *std::min_element(a.lanes->begin(), a.lanes->end());
     return least >= 0 && (a.align >= 62 || most < (int64_t{1} << a.align));
+  }
+
+  // Lanes that lie within one multiple of 2^n are all below a multiple of it, or none is: `tid < 64`.
+  bool compared_alike() const {
+    size_t first = in_.pair_results ? 2 : 1;
+    Shape a = at(first), b = at(first + 1);
+    if (!integer() || !within(a) || a.align > 30 || !b.scalar()) return false;
+    for (size_t i = first + 2; i < in_.operands.size(); ++i) {
+      if (!uniform_operand(in_.operands[i])) return false;
+    }
+    switch (*in_.of(ModifierGroup::kCompare)) {
+      case Modifier::kLt:
+      case Modifier::kGe:
+      case Modifier::kCompareLo:
+      case Modifier::kHs: return b.align >= a.align;
+      case Modifier::kLe:
+      case Modifier::kGt:
+      case Modifier::kLs:
+      case Modifier::kCompareHi: {
+        auto c = constant(first + 1);
+        return c && *c >= 0 && *c < kHuge - 1 && align_of(*c + 1) >= a.align;
+      }
+      default: return false;
+    }
   }
 
   Shape shifted_right() const {

@@ -34,16 +34,35 @@ template <class V, bool kBrain>
   }
 }
 
+// tf32: a register of A has four steps of eight rows, as they are wanted; one of B is turned round.
+inline void unpack_words(const MatrixRegisters& t, Steps<float>& s) {
+  constexpr uint32_t kBits = 0xffffe000;
+  for (int block = 0; block < t.m / 8; ++block) {
+    for (int four = 0; four < t.k / 4; ++four) {
+      const uint32_t* from = t.ra + (block + t.m / 8 * four) * 32;
+      for (int l = 0; l < 32; ++l) s.a[block][four][l] = __builtin_bit_cast(float, from[l] & kBits);
+    }
+  }
+  auto column = [](const uint32_t* p) {
+    return _mm_and_si128(_mm_load_si128(reinterpret_cast<const __m128i*>(p)), _mm_set1_epi32(static_cast<int>(kBits)));
+  };
+  for (int block = 0; block < t.n / 8; ++block) {
+    for (int four = 0; four < t.k / 4; ++four) {
+      for (int odd = 0; odd < 2; ++odd) {
+        const uint32_t* from = t.rb + (four + t.k / 4 * block) * 32 + odd * 4;  // columns odd, odd + 2 and so on
+        auto* to = reinterpret_cast<int32_t*>(s.b[block][four * 4] + odd * 4);
+        store_turned(column(from), column(from + 8), column(from + 16), column(from + 24), to, 8);
+      }
+    }
+  }
+}
+
 template <class V>
 void unpack(const MatrixRegisters& t, Steps<float>& s) {
   switch (t.a) {
     case Element::kF16: return unpack_pairs<V, false>(t, t.m, t.n, t.k, s);
     case Element::kBf16: return unpack_pairs<V, true>(t, t.m, t.n, t.k, s);
-    case Element::kTf32: {
-      auto get = [](uint32_t code) { return __builtin_bit_cast(float, code & 0xffffe000); };
-      unpack_a<32>(t, s, get);
-      return unpack_b<32>(t, s, get);
-    }
+    case Element::kTf32: return unpack_words(t, s);
     default: {
       const float *a = narrow_reals(t.a), *b = narrow_reals(t.b);
       unpack_a<8>(t, s, [&](uint32_t code) { return a[code]; });

@@ -91,14 +91,14 @@ template <class V, int Blocks, class Number>
 template <int Bits, class Number, class Get>
 [[gnu::always_inline]] inline void unpack_a(const MatrixRegisters& t, Steps<Number>& s, Get get) {
   constexpr int kEach = 32 / Bits, kWidth = 4 * kEach;
-  constexpr uint32_t kMask = Bits == 32 ? 0xffffffff : (1u << Bits % 32) - 1;
+  constexpr uint32_t kMask = (1u << Bits) - 1;
   for (int block = 0; block < t.m / 8; ++block) {
     for (int wide = 0; wide < t.k / kWidth; ++wide) {
       const uint32_t* from = t.ra + (block + t.m / 8 * wide) * 32;
       for (int l = 0; l < 32; ++l) {
         for (int i = 0; i < kEach; ++i) {
           int k = l % 4 * kEach + i;
-          s.a[block][wide * kEach + k / 4][l / 4 * 4 + k % 4] = get(from[l] >> (i * Bits % 32) & kMask);
+          s.a[block][wide * kEach + k / 4][l / 4 * 4 + k % 4] = get(from[l] >> (i * Bits) & kMask);
         }
       }
     }
@@ -108,14 +108,14 @@ template <int Bits, class Number, class Get>
 template <int Bits, class Number, class Get>
 [[gnu::always_inline]] inline void unpack_b(const MatrixRegisters& t, Steps<Number>& s, Get get) {
   constexpr int kEach = 32 / Bits, kWidth = 4 * kEach;
-  constexpr uint32_t kMask = Bits == 32 ? 0xffffffff : (1u << Bits % 32) - 1;
+  constexpr uint32_t kMask = (1u << Bits) - 1;
   for (int block = 0; block < t.n / 8; ++block) {
     for (int wide = 0; wide < t.k / kWidth; ++wide) {
       const uint32_t* from = t.rb + (wide + t.k / kWidth * block) * 32;
       for (int l = 0; l < 32; ++l) {
         for (int i = 0; i < kEach; ++i) {
           s.b[block][wide * kWidth + l % 4 * kEach + i][l / 4 % 2 * 4 + l / 8] =
-              get(from[l] >> (i * Bits % 32) & kMask);
+              get(from[l] >> (i * Bits) & kMask);
         }
       }
     }
