@@ -42,6 +42,13 @@ Error cudaMallocFromPoolAsync(void** out, size_t bytes, Pool* handle, Stream* st
 // What was put into the stream before may still use it.
 Error cudaFreeAsync(void* pointer, Stream* handle) {
   return open_entry([&] {
+    // A graph that is under way may allocate it.
+    bool there = false;
+    {
+      Lock lock(Process::get().mutex);
+      there = !pointer || allocation_of(pointer);
+    }
+    if (!there) finish_all();
     Operation operation = ReleaseCall{pointer};
     {
       Lock lock(Process::get().mutex);
