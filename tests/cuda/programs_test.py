@@ -122,6 +122,46 @@ class Programs(unittest.TestCase):
         self.assertEqual((code, out), (1, ""))
         self.assertIn("the kernel did not end in time", err)
 
+    def test_processes_share_memory_events_and_pools(self):
+        self.assertEqual(run("--", build("processes")),
+                         (0, "not for others: cudaErrorInvalidValue\nnot of the device: cudaErrorInvalidValue\n"
+                          "wrong: cudaErrorInvalidValue\nimport: cudaSuccess\nleft: cudaSuccess\n"
+                          "close: cudaSuccess, again: cudaErrorInvalidValue\n11 11, 2 2, cudaSuccess\n", ""))
+
+    def test_assertions_let_the_program_go_on(self):
+        program = build("asserts")
+        code, out, err = run("--", program)
+        self.assertEqual((code, out), (0, "710, then 710\n710\n"))
+        self.assertIn("error: assertion\n", err)
+        self.assertIn("asserts.cu:5", err)
+        self.assertEqual(run("--", program, "unheard")[:2], (1, ""))
+
+    def test_conditions_of_graphs(self):
+        program = build("conditions")
+        self.assertEqual(run("--", program),
+                         (0, "cudaErrorInvalidValue\ncudaErrorInvalidValue\n21 5 0, cudaSuccess\n", ""))
+        code, _, err = run("--", program, "wrong")
+        self.assertEqual(code, 1)
+        self.assertIn("error: out-of-bounds write of 4 bytes", err)
+
+    def test_mapped_memory(self):
+        program = build("mapped", "-lcuda")
+        code, out, err = run("--", program, "all")
+        self.assertEqual((code, err), (0, ""))
+        bad = ("free what is mapped", "map twice", "map outside", "map too much", "map half", "map nothing", "unmap half",
+               "cuMemFree", "export", "import", "release twice", "unmap twice", "free twice")
+        good = ("release", "unmap", "free")
+        says = dict(line.split(": ") for line in out.splitlines()[1:])
+        self.assertEqual(out.splitlines()[0], "42")
+        self.assertEqual(says, {w: "CUDA_ERROR_INVALID_VALUE" for w in bad} | {w: "CUDA_SUCCESS" for w in good})
+        for what, said in (("closed", "error: out-of-bounds write of 4 bytes"),
+                           ("behind", "error: out-of-bounds write of 4 bytes"),
+                           ("readonly", "error: write of 4 bytes to read-only memory")):
+            with self.subTest(what=what):
+                code, out, err = run("--", program, what)
+                self.assertEqual((code, out), (1, ""))
+                self.assertIn(said, err)
+
     def test_textures(self):
         self.assertEqual(run("--", build("textures")), (0, "0 failures\n", ""))
 

@@ -44,7 +44,7 @@ Error cudaIpcCloseMemHandle(void* pointer) {
   return entry_when_done([&] {
     auto found = allocation_of(pointer);
     bool opened = found && found->name == kNameOpened && found->address == reinterpret_cast<uint64_t>(pointer);
-    return opened && end_import(found->address) ? Error::kSuccess : Error::kInvalidValue;
+    return opened && release_shared(found->address) ? Error::kSuccess : Error::kInvalidValue;
   });
 }
 

@@ -42,6 +42,13 @@ Error cudaMallocFromPoolAsync(void** out, size_t bytes, Pool* handle, Stream* st
 // What was put into the stream before may still use it.
 Error cudaFreeAsync(void* pointer, Stream* handle) {
   return open_entry([&] {
+    // A graph that is under way may allocate it.
+    bool there = false;
+    {
+      Lock lock(Process::get().mutex);
+      there = !pointer || allocation_of(pointer);
+    }
+    if (!there) finish_all();
     Operation operation = ReleaseCall{pointer};
     {
       Lock lock(Process::get().mutex);
@@ -102,6 +109,11 @@ Error cudaMemPoolCreate(Pool** out, const PoolProps* props) {
     auto pool = std::make_shared<Pool>();
     pool->device = device ? props->location.id : thread_state().device;
     pool->props = *props;
+    if (props->handle_types) {
+      if (!device) return Error::kInvalidValue;
+      pool->file = make_shared_file();
+      if (pool->file < 0) return Error::kMemoryAllocation;
+    }
     *out = Live<Pool>::all().add(std::move(pool));
     return Error::kSuccess;
   });
@@ -114,7 +126,7 @@ Error cudaMemPoolExportToShareableHandle(void* out, Pool* handle, int type, unsi
     if (!pool || !out || flags || type != kFileHandles || !(pool->props.handle_types & type)) {
       return Error::kInvalidValue;
     }
-    int file = ::fcntl(shared_file(), F_DUPFD_CLOEXEC, 0);
+    int file = ::fcntl(pool->file, F_DUPFD_CLOEXEC, 0);
     if (file < 0) return Error::kMapBufferObjectFailed;
     *static_cast<int*>(out) = file;
     return Error::kSuccess;
@@ -131,6 +143,7 @@ Error cudaMemPoolImportFromShareableHandle(Pool** out, void* handle, int type, u
     pool->device = thread_state().device;
     pool->props.allocation_type = 1;
     pool->props.location = {LocationType::kDevice, pool->device};
+    pool->imported = true;
     pool->file = ::fcntl(file, F_DUPFD_CLOEXEC, 0);
     if (pool->file < 0) return Error::kMapBufferObjectFailed;
     *out = Live<Pool>::all().add(std::move(pool));
@@ -142,15 +155,16 @@ Error cudaMemPoolExportPointer(SharedHandle* out, void* pointer) {
   return entry_when_done([&] {
     auto pool = pool_of(pointer);
     auto found = allocation_of(pointer);
-    if (!out || !pool || !found || !(pool->props.handle_types & kFileHandles)) return Error::kInvalidValue;
-    return export_memory(found->address, found->bytes, kSharedPiece, *out);
+    if (!out || !pool || !found || pool->file < 0) return Error::kInvalidValue;
+    *out = handle_of(pool->file, found->address, found->bytes, kSharedPiece);
+    return out->kind ? Error::kSuccess : Error::kMapBufferObjectFailed;
   });
 }
 
 Error cudaMemPoolImportPointer(void** out, Pool* handle, const SharedHandle* data) {
   return entry([&] {
     auto pool = Live<Pool>::all().find(handle);
-    if (!out || !data || !pool || pool->file < 0) return Error::kInvalidValue;
+    if (!out || !data || !pool || !pool->imported) return Error::kInvalidValue;
     uint64_t address = 0;
     Error e =
         import_memory(*data, kSharedPiece, pool->file, kNameImported, vgpu::Holds::kGlobal, pool->device, address);

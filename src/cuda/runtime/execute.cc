@@ -129,13 +129,13 @@ struct Execute {
     for (auto& [event, mark] : work.marks) {
       if (event == r.event.get() && !mark->done) mark->time = std::chrono::steady_clock::now();
     }
-    if (auto& shared = r.event->shared) shared->happened(r.number ? r.number : shared->record());
+    if (auto& shared = r.event->shared) shared->happened(r.number ? *r.number : shared->record());
     return Error::kSuccess;
   }
   // It didn't begin before a record of this process was done; another's has to be asked for.
   Error operator()(const EventWait& w) const {
     auto& shared = w.event->shared;
-    uint64_t number = shared && !w.number ? shared->recorded() : w.number;
+    uint64_t number = w.number.value_or(shared ? shared->recorded() : 0);
     while (shared && !shared->has_happened(number)) {
       Workers::get().stands(work);
       std::this_thread::sleep_for(std::chrono::microseconds(50));

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <variant>
 #include <vector>
 
@@ -40,14 +41,14 @@ struct CallbackCall {
 
 struct EventRecord {
   std::shared_ptr<Event> event;
-  bool external = false;  // in a capture: a node of its own, not an edge
-  uint64_t number = 0;    // among those of several processes; 0: the one that comes when it runs
+  bool external = false;           // in a capture: a node of its own, not an edge
+  std::optional<uint64_t> number;  // among those of several processes; none: the one that comes when it runs
 };
 
 struct EventWait {
   std::shared_ptr<Event> event;
   bool external = false;
-  uint64_t number = 0;  // of the record; 0: the last when it runs
+  std::optional<uint64_t> number;  // of the record; none: the last when it runs
 };
 
 struct AllocCall {

@@ -47,6 +47,17 @@ OfDevice& of_device(int device) {
   return d;
 }
 
+void* take(const Pool& pool, int64_t bytes) {
+  uint64_t address = 0;
+  if (pool.file >= 0) {
+    bool fits = bytes <= free_bytes(pool.device);
+    if (!fits || allocate_shared(pool.file, bytes, kNameAsync, pool.device, address) != Error::kSuccess) return nullptr;
+    return reinterpret_cast<void*>(address);
+  }
+  bool host = pool.props.location.type == LocationType::kHost;
+  return allocate(bytes, host ? vgpu::Holds::kHost : vgpu::Holds::kGlobal, host ? kNameHost : kNameAsync, pool.device);
+}
+
 }  // namespace
 
 std::shared_ptr<Pool> default_pool(int device) { return of_device(device).first; }
@@ -63,14 +74,11 @@ std::shared_ptr<Pool> pool_of(void* pointer) {
 }
 
 Error allocate_from(std::shared_ptr<Pool> pool, size_t bytes, void*& out) {
-  if (pool->file >= 0) return Error::kInvalidValue;
+  if (pool->imported) return Error::kInvalidValue;
   if (pool->props.max_size && bytes > pool->props.max_size - std::min(pool->used, pool->props.max_size)) {
     return Error::kMemoryAllocation;
   }
-  bool host = pool->props.location.type == LocationType::kHost;
-  out = bytes > INT64_MAX ? nullptr
-                          : allocate(static_cast<int64_t>(bytes), host ? vgpu::Holds::kHost : vgpu::Holds::kGlobal,
-                                     host ? kNameHost : kNameAsync, pool->device);
+  out = bytes > INT64_MAX ? nullptr : take(*pool, static_cast<int64_t>(bytes));
   if (!out) return Error::kMemoryAllocation;
   pool->used += bytes;
   pool->used_high = std::max(pool->used_high, pool->used);
@@ -83,7 +91,7 @@ bool give_back(void* pointer) {
   if (found == pieces().end()) return false;
   found->second.pool->used -= found->second.bytes;
   pieces().erase(found);
-  release(pointer);
+  if (!release_shared(reinterpret_cast<uint64_t>(pointer))) release(pointer);
   return true;
 }
 
@@ -96,7 +104,7 @@ void cancel_release(void* pointer) { leaving().erase(pointer); }
 
 bool end_release(void* pointer) {
   leaving().erase(pointer);
-  return give_back(pointer) || end_import(reinterpret_cast<uint64_t>(pointer)) || release(pointer);
+  return give_back(pointer) || release_shared(reinterpret_cast<uint64_t>(pointer)) || release(pointer);
 }
 
 }  // namespace quern::cuda

@@ -16,7 +16,8 @@ struct Pool {
   int reuse[3] = {1, 1, 1};
   uint64_t release_threshold = 0;
   uint64_t used = 0, used_high = 0;
-  int file = -1;  // of another process, where its memory is; -1: of this one
+  int file = -1;  // where its memory is, if others may have it; -1: nowhere
+  bool imported = false;
 
   ~Pool();
 };

@@ -24,7 +24,7 @@ Error SharedEvent::open(const SharedHandle& handle, int device, std::shared_ptr<
 
 SharedEvent::~SharedEvent() {
   Lock lock(Process::get().mutex);
-  if (!end_import(address_)) release(reinterpret_cast<void*>(address_));
+  if (!release_shared(address_)) release(reinterpret_cast<void*>(address_));
 }
 
 Error SharedEvent::export_to(SharedHandle& out) const {

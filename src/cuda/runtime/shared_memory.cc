@@ -16,15 +16,24 @@ namespace {
 
 constexpr uint64_t kPage = 4096;
 
-struct Import {
+struct Mapped {
   uint64_t first;  // of its pages
   int64_t bytes;
+  int device, file;  // -1: another process's
 };
 
-std::map<uint64_t, Import>& imports() {
-  static auto& all = *new std::map<uint64_t, Import>;
+std::map<uint64_t, Mapped>& mapped() {
+  static auto& all = *new std::map<uint64_t, Mapped>;
   return all;
 }
+
+// What is exported of other memory is in this one.
+int shared_file() {
+  static const int file = make_shared_file();
+  return file;
+}
+
+int64_t offset_of(uint64_t address) { return static_cast<int64_t>(address - Process::get().memory->space().first); }
 
 // Pages that are in the file, by their addresses.
 std::set<uint64_t>& shared_pages() {
@@ -36,7 +45,7 @@ std::set<uint64_t>& shared_pages() {
 bool share_page(uint64_t page) {
   if (shared_pages().contains(page)) return true;
   vgpu::Memory& memory = *Process::get().memory;
-  auto offset = static_cast<int64_t>(page - memory.space().first);
+  int64_t offset = offset_of(page);
   auto* bytes = reinterpret_cast<const void*>(page);
   if (::pwrite(shared_file(), bytes, kPage, offset) != static_cast<ssize_t>(kPage)) return false;
   if (!memory.map(page, kPage, shared_file(), offset, true)) return false;
@@ -56,33 +65,48 @@ bool is_our_file(int file, uint64_t& inode, int64_t& bytes) {
   return size > 0 && std::string_view(name).starts_with(std::string("/memfd:") + kFileName);
 }
 
-int shared_file() {
-  static const int file = [] {
-    int made = ::memfd_create(kFileName, MFD_CLOEXEC);
-    auto bytes = static_cast<off_t>(Process::get().memory->space().bytes);
-    if (made >= 0 && ::ftruncate(made, bytes) == 0) return made;
-    if (made >= 0) ::close(made);
-    return -1;
-  }();
-  return file;
+int make_shared_file() {
+  int made = ::memfd_create(kFileName, MFD_CLOEXEC);
+  auto bytes = static_cast<off_t>(Process::get().memory->space().bytes);
+  if (made >= 0 && ::ftruncate(made, bytes) == 0) return made;
+  if (made >= 0) ::close(made);
+  return -1;
+}
+
+SharedHandle handle_of(int file, uint64_t address, int64_t bytes, uint64_t kind) {
+  SharedHandle out;
+  int64_t size = 0;
+  if (!is_our_file(file, out.inode, size)) return {};
+  out.kind = kind;
+  out.process = ::getpid();
+  out.file = file;
+  out.offset = static_cast<uint64_t>(offset_of(address));
+  out.bytes = bytes;
+  return out;
 }
 
 Error export_memory(uint64_t address, int64_t bytes, uint64_t kind, SharedHandle& out) {
-  uint64_t first = Process::get().memory->space().first;
-  int64_t size = 0;
-  out = {};
-  if (!is_our_file(shared_file(), out.inode, size)) return Error::kMapBufferObjectFailed;
   uint64_t last = address + static_cast<uint64_t>(bytes);
   for (uint64_t page = address / kPage * kPage; page < last; page += kPage) {
     if (!share_page(page)) return Error::kMapBufferObjectFailed;
   }
   // Others write there too, unseen.
   Process::get().memory->mark_written(address, bytes);
-  out.kind = kind;
-  out.process = ::getpid();
-  out.file = shared_file();
-  out.offset = address - first;
-  out.bytes = bytes;
+  out = handle_of(shared_file(), address, bytes, kind);
+  return out.kind ? Error::kSuccess : Error::kMapBufferObjectFailed;
+}
+
+Error allocate_shared(int file, int64_t bytes, const char* name, int device, uint64_t& address) {
+  vgpu::Memory& memory = *Process::get().memory;
+  auto page = static_cast<int64_t>(kPage);
+  if (bytes <= 0 || bytes > INT64_MAX - page) return Error::kMemoryAllocation;
+  int64_t pages = (bytes + page - 1) / page * page;
+  auto first = memory.reserve(pages, page);
+  if (!first || !memory.map(*first, pages, file, offset_of(*first), true)) return Error::kMemoryAllocation;
+  address = *first;
+  memory.lay_out(address, pages, {{address, bytes, vgpu::Holds::kGlobal, device, name}});
+  memory.charge(device, pages);
+  mapped()[address] = {address, pages, device, file};
   return Error::kSuccess;
 }
 
@@ -109,17 +133,22 @@ Error import_memory(const SharedHandle& h, uint64_t kind, int file, const char* 
   if (e != Error::kSuccess) return e;
   address = *first + within;
   memory.lay_out(*first, bytes, {{address, h.bytes, holds, device, name}});
-  imports()[address] = {*first, bytes};
+  mapped()[address] = {*first, bytes, device, -1};
   return Error::kSuccess;
 }
 
-bool end_import(uint64_t address) {
-  auto found = imports().find(address);
-  if (found == imports().end()) return false;
+bool release_shared(uint64_t address) {
+  auto found = mapped().find(address);
+  if (found == mapped().end()) return false;
+  const Mapped& m = found->second;
   vgpu::Memory& memory = *Process::get().memory;
-  memory.lay_out(found->second.first, found->second.bytes, {});
-  memory.unmap(found->second.first, found->second.bytes);
-  imports().erase(found);
+  memory.lay_out(m.first, m.bytes, {});
+  memory.unmap(m.first, m.bytes);
+  if (m.file >= 0) {
+    memory.charge(m.device, -m.bytes);
+    ::fallocate(m.file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset_of(m.first), m.bytes);
+  }
+  mapped().erase(found);
   return true;
 }
 

@@ -1,6 +1,7 @@
 // Memory of this process's device that other processes map. What is exported becomes pages of one file in memory, at
 // the offset that its address has in the range of device addresses; who imports it opens that file, by the number of
-// the process or by a descriptor that was sent, and maps the same pages. Nothing else of the device is in the file.
+// the process, and maps the same pages. Nothing else of the device is in the file. A pool that can be exported has a
+// file of its own from the start, whose descriptor is sent to others.
 #pragma once
 
 #include <cstdint>
@@ -27,15 +28,19 @@ inline constexpr const char* kFileName = "quern";
 // Is it such a file? Descriptors come from programs.
 bool is_our_file(int file, uint64_t& inode, int64_t& bytes);
 
-// The file, made when it is first needed; -1: there can be none.
-int shared_file();
+// A file as large as the range of device addresses, without pages; -1: there can be none.
+int make_shared_file();
+// Memory with pages of such a file. kMemoryAllocation.
+Error allocate_shared(int file, int64_t bytes, const char* name, int device, uint64_t& address);
+// What to tell others of it.
+SharedHandle handle_of(int file, uint64_t address, int64_t bytes, uint64_t kind);
 
 // kInvalidValue; kMapBufferObjectFailed where the system refuses. Nobody writes to the memory meanwhile.
 Error export_memory(uint64_t address, int64_t bytes, uint64_t kind, SharedHandle& out);
 // Maps it at an address of this process's own. A file: where it is, else it is opened as the handle says.
 Error import_memory(const SharedHandle& handle, uint64_t kind, int file, const char* name, vgpu::Holds holds,
                     int device, uint64_t& address);
-// False: it is no import.
-bool end_import(uint64_t address);
+// Releases what was imported, or allocated here. False: it is neither.
+bool release_shared(uint64_t address);
 
 }  // namespace quern::cuda
