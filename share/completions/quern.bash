@@ -68,8 +68,8 @@ _quern() {
 
     case $previous in
         --color) mapfile -t COMPREPLY < <(compgen -P "$given" -W 'auto always never' -- "$word"); return ;;
-        --on) mapfile -t COMPREPLY < <(compgen -P "$given" -W 'cpu interpreter' -- "$word"); return ;;
-        --at) mapfile -t COMPREPLY < <(compgen -P "$given" -W 'expr lowered tiled placed laid llvm asm' -- "$word"); return ;;
+        --on) mapfile -t COMPREPLY < <(compgen -P "$given" -W 'cpu interpreter virtual:a100 virtual:h100 virtual:4090' -- "$word"); return ;;
+        --at) mapfile -t COMPREPLY < <(compgen -P "$given" -W 'expr lowered tiled placed laid llvm asm ptx' -- "$word"); return ;;
         --type)
             if [[ $word == *=* ]]; then
                 local prefix=
@@ -95,7 +95,7 @@ _quern() {
             check) options+=' --dim --type --language-only --cases --seed --vectors --verbose --remarks --json' ;;
             format) options+=' --check' ;;
             list) options+=' --json' ;;
-            emit) options+="$compiler --at --json" ;;
+            emit) options+="$compiler --at --on --json" ;;
             derive) options+="$compiler --json" ;;
             bench) options+="$compiler --seed --threads --json" ;;
             devices) options+=' --json' ;;

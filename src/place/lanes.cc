@@ -105,8 +105,7 @@ class Laner {
     each_expression(nest.body, [&](const ExprPtr& e) {
       each_part(e, [&](const ExprPtr& part) { wide = wide || part->type == ScalarType::f64; });
     });
-    // Threads are as many whatever the type is.
-    return std::max<int64_t>(1, machine_.lanes(wide && !machine_.lanes_talk ? ScalarType::f64 : ScalarType::f32));
+    return std::max<int64_t>(1, machine_.lanes(wide ? ScalarType::f64 : ScalarType::f32));
   }
 
   static AxisSet axes_of(const Nest& nest, AxisRole role) {
@@ -210,7 +209,7 @@ class Laner {
   AxisId turned_along(const Site& site, const Expr& load, AxisId axis) const {
     bool plain = !load.guard && load.checked == 0 && row(load.type).bits >= 8 && load.type != ScalarType::boolean;
     int64_t w = vector_lanes(*site.nest);
-    if (machine_.lanes_talk) return -1;
+    if (machine_.warp > 0) return -1;
     // A sum over strips is better off with the side by side axis in lanes.
     if (!axes_of(*site.nest, AxisRole::kStrip).empty() || !plain || w < 4 || most(site, axis) < w) return -1;
     if (along(program_, load.id, load.args, axis) != Along::strided) return -1;

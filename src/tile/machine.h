@@ -30,6 +30,7 @@ struct Lack {
 struct Machine {
   int64_t vector_bytes = 16;  // of one register
   int64_t registers = 16;     // vector registers of one unit
+  int64_t warp = 0;           // not 0: so many lanes a vector has, whatever the type: they are threads
   int64_t near_bytes = 0;     // memory close to one unit that a grid point may fill: half the L2 of a core
   int64_t line_bytes = 64;
   int64_t units = 1;                 // cores, or multiprocessors
@@ -41,7 +42,7 @@ struct Machine {
   std::vector<DotRule> dots;
   std::vector<Lack> lacks;  // N902 where a kernel needs one of these
 
-  int64_t lanes(ScalarType type) const { return vector_bytes * 8 / row(type).bits; }
+  int64_t lanes(ScalarType type) const { return warp > 0 ? warp : vector_bytes * 8 / row(type).bits; }
   const DotRule* dot(ScalarType operand, ScalarType result) const {
     for (const DotRule& r : dots) {
       if (r.operand == operand && r.result == result) return &r;

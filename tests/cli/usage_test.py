@@ -165,8 +165,11 @@ class Usage(QuernCase):
         self.write("m.qn", MATMUL)
         self.expect("emit --at sass m.qn", 3, "",
                     "error N906: level 'sass' is not there yet\n   = help: --at expr\n")
-        self.error("emit --at ptx m.qn", "--at ptx needs a GPU, as in --on virtual:h100")
-        self.error("emit --at asm --on interpreter m.qn", "--on interpreter: nothing is compiled for it")
+        sizes = "--dim M=1 --dim K=1 --dim N=1 --type T=f32"
+        self.error(f"emit --at ptx m.qn {sizes}", "--at ptx needs a GPU, as in --on virtual:h100",
+                   "see `quern emit --help`")
+        self.error(f"emit --at asm --on interpreter m.qn {sizes}", "--on interpreter: nothing is compiled for it",
+                   "see `quern emit --help`")
         self.error("emit --at exprs m.qn", "there is no level 'exprs'", "did you mean `expr`?")
         self.error("emit --at machine m.qn", "there is no level 'machine'",
                    "levels are expr, lowered, tiled, placed, laid, llvm, asm, ptx")

@@ -57,7 +57,7 @@ class Virtual(QuernCase):
         if not ptxas:
             self.skipTest("there is no ptxas here")
         kernels = {"attention.qn:attention": "B=1 H=4 G=2 M=32 N=48 D=16 E=16", "matmul.qn:matmul": "M=64 K=96 N=80",
-                   "softmax.qn:softmax": "M=8 N=999"}
+                   "norms.qn:rms_norm": "R=8 D=999"}
         for kernel, dims in kernels.items():
             sizes = " ".join(f"--dim {d}" for d in dims.split())
             for chip, target in CHIPS.items():

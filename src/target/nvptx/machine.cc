@@ -7,12 +7,12 @@ namespace quern::target {
 tile::Machine machine_of(const jit::GpuTarget& gpu) {
   tile::Machine m;
   m.vector_bytes = 128;
+  m.warp = 32;
   m.registers = 64;
   m.near_bytes = gpu.shared_block_bytes / 2;
   m.line_bytes = 128;
   m.units = gpu.multiprocessors;
   m.real_block_loops = false;
-  m.lanes_talk = true;
   for (ScalarType t : {ScalarType::f32, ScalarType::f16, ScalarType::bf16, ScalarType::f8e4m3, ScalarType::f8e5m2,
                        ScalarType::f4e2m1}) {
     m.dots.push_back({.operand = t, .result = ScalarType::f32, .m = 8, .n = 64, .min_rows = 2, .per_cycle = 128});
