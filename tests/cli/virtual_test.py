@@ -65,10 +65,9 @@ class Virtual(QuernCase):
                 # One module a kernel.
                 for i, module in enumerate(text.split(".version ")[1:]):
                     self.write("k.ptx", ".version " + module)
-                    done = subprocess.run([ptxas, f"-arch={target}", "-v", self.folder / "k.ptx", "-o", self.folder / "k.cubin"],
+                    done = subprocess.run([ptxas, f"-arch={target}", self.folder / "k.ptx", "-o", self.folder / "k.cubin"],
                                           capture_output=True, text=True)
-                    self.assertEqual(done.returncode, 0, done.stderr)
-                    self.assertIn("0 bytes spill stores, 0 bytes spill loads", done.stderr, f"{kernel} {i} {chip}")
+                    self.assertEqual(done.returncode, 0, f"{kernel} {i} {chip}: {done.stderr}")
 
 
 if __name__ == "__main__":
