@@ -23,6 +23,8 @@ using artifact::Role;
 
 constexpr uint32_t kThreads = 128;     // a block's, as target/nvptx emits them
 constexpr int64_t kBlocksPerUnit = 2;  // enough to fill a multiprocessor while one waits
+constexpr int64_t kMostScratch = int64_t{1}
+                                 << 30;  // bytes of near memory outside of shared memory, all blocks together
 
 // One kernel: its code, and the functions that tell its sizes.
 struct Ready {
@@ -152,6 +154,7 @@ class VirtualExecutable : public Executable {
     if (points == 0) return {};
     int64_t blocks = std::min(points, kBlocksPerUnit * static_cast<int64_t>(chip_.units.value));
     if (about.meets && call.deterministic) blocks = 1;
+    if (about.shared_bytes == 0 && arena > 0) blocks = std::clamp(kMostScratch / arena, int64_t{1}, blocks);
     uint64_t scratch = 0;
     if (about.shared_bytes == 0 && arena > 0) {
       int64_t all = 0;

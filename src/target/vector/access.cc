@@ -275,7 +275,10 @@ void Emitter::store_at(ScalarType type, const Value& base, const Linear& at, Val
   if (type == ScalarType::boolean) v = w_.convert("zext", v, Base::i8);
   if (v.type.lanes == 0) {
     Value p = pointer_to(base, at, bytes);
-    if (has_.threads()) mask = both_hold(mask, first_thread());
+    if (has_.threads()) {
+      all_lanes_here();
+      mask = both_hold(mask, first_thread());
+    }
     if (!mask) {
       w_.store(v, p, bytes);
       return;

@@ -146,6 +146,7 @@ class Emitter {
   void deal(AxisNow& now, const Cut& c, int64_t step, size_t next);
   Value joined_lanes(tile::Op op, bool nan_ignored, Value v);
   Value first_thread();
+  void all_lanes_here();
   bool of_one_warp(const tile::Store& s) const;
   void barrier();
 

@@ -19,6 +19,12 @@ Value warp() { return {"%warp", {Base::i64}}; }
 
 Value Emitter::first_thread() { return w_.compare("eq", {"%lane", {Base::i32}}, constant({Base::i32}, 0)); }
 
+// What the first lane stores, others may have to read before.
+void Emitter::all_lanes_here() {
+  w_.module().declarations.insert("declare void @llvm.nvvm.bar.warp.sync(i32)");
+  w_.effect("call void @llvm.nvvm.bar.warp.sync(i32 -1)");
+}
+
 // Grid points don't meet in an element that is added to without atomics; do warps of a block?
 bool Emitter::of_one_warp(const tile::Store& s) const {
   return dealt_axis_ < 0 ||
