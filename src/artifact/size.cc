@@ -59,4 +59,13 @@ std::optional<int64_t> Size::at(std::span<const int64_t> dims) const {
   return stack.back();
 }
 
+std::optional<int64_t> bytes_of(std::span<const Size> shape, ScalarType type, std::span<const int64_t> dims) {
+  Size elements(1);
+  for (const Size& s : shape) elements = Size::apply(Size::Op::kMul, elements, s);
+  auto count = elements.at(dims);
+  int64_t bits = 0;
+  if (!count || *count < 0 || __builtin_mul_overflow(*count, row(type).bits, &bits)) return std::nullopt;
+  return byte_size(type, *count);
+}
+
 }  // namespace quern::artifact

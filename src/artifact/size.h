@@ -8,6 +8,8 @@
 #include <span>
 #include <vector>
 
+#include "base/scalar_type.h"
+
 namespace quern::artifact {
 
 class Size {
@@ -33,5 +35,8 @@ class Size {
  private:
   std::vector<Step> steps_;
 };
+
+// The product of sizes in elements of so many bits, as bytes; nothing as at(), or where a factor makes it negative.
+std::optional<int64_t> bytes_of(std::span<const Size> shape, ScalarType type, std::span<const int64_t> dims);
 
 }  // namespace quern::artifact

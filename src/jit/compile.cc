@@ -25,7 +25,6 @@ namespace {
 // What LLVM is told of a processor.
 struct Processor {
   std::string triple, cpu, features;
-  llvm::CodeModel::Model model = llvm::CodeModel::Small;
 };
 
 std::unexpected<Diagnostics> bug(std::string what) {
@@ -73,9 +72,9 @@ Result<std::string> generated(std::string_view text, const Processor& target, co
   if (!isa) return bug(error);
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Standard;  // fma only where the text says so
-  std::unique_ptr<llvm::TargetMachine> machine(
-      isa->createTargetMachine(llvm::Triple(target.triple), target.cpu, target.features, options, llvm::Reloc::PIC_,
-                               target.model, how.quick ? llvm::CodeGenOptLevel::Less : llvm::CodeGenOptLevel::Default));
+  std::unique_ptr<llvm::TargetMachine> machine(isa->createTargetMachine(
+      llvm::Triple(target.triple), target.cpu, target.features, options, llvm::Reloc::PIC_, llvm::CodeModel::Small,
+      how.quick ? llvm::CodeGenOptLevel::Less : llvm::CodeGenOptLevel::Default));
   if (!machine) return bug("no such processor: " + target.cpu);
 
   llvm::LLVMContext context;

@@ -171,14 +171,9 @@ class CpuExecutable : public Executable {
 
   Result<void*> temporary_buffer(const artifact::Parameter& p, const Call& call, Workspace& workspace,
                                  size_t place) const {
-    artifact::Size elements(1);
-    for (const artifact::Size& s : p.shape) elements = artifact::Size::apply(artifact::Size::Op::kMul, elements, s);
-    auto count = elements.at(call.dims);
-    int64_t bits = 0;
-    if (!count || *count < 0 || __builtin_mul_overflow(*count, row(p.type).bits, &bits)) {
-      return fail(diagnose(Code::E710, {}, {{"e", "a temporary buffer of " + artifact_->name}}));
-    }
-    int64_t bytes = byte_size(p.type, *count);
+    auto needed = artifact::bytes_of(p.shape, p.type, call.dims);
+    if (!needed) return fail(diagnose(Code::E710, {}, {{"e", "a temporary buffer of " + artifact_->name}}));
+    int64_t bytes = *needed;
     if (workspace.temporaries.size() <= place) {
       workspace.temporaries.resize(place + 1);
       workspace.temporary_bytes.resize(place + 1, 0);

@@ -23,8 +23,8 @@ using artifact::Role;
 
 constexpr uint32_t kThreads = 128;     // a block's, as target/nvptx emits them
 constexpr int64_t kBlocksPerUnit = 2;  // enough to fill a multiprocessor while one waits
-constexpr int64_t kMostScratch = int64_t{1}
-                                 << 30;  // bytes of near memory outside of shared memory, all blocks together
+// Bytes of near memory outside of shared memory, of all blocks together, but for a block that needs more by itself.
+constexpr int64_t kMostScratch = int64_t{1} << 30;
 
 // One kernel: its code, and the functions that tell its sizes.
 struct Ready {
@@ -103,23 +103,12 @@ class VirtualExecutable : public Executable {
     int64_t bytes = 0;
   };
 
-  Result<int64_t> bytes_of(const artifact::Parameter& p, const Call& call) const {
-    artifact::Size elements(1);
-    for (const artifact::Size& s : p.shape) elements = artifact::Size::apply(artifact::Size::Op::kMul, elements, s);
-    auto count = elements.at(call.dims);
-    int64_t bits = 0;
-    if (!count || *count < 0 || __builtin_mul_overflow(*count, row(p.type).bits, &bits)) {
-      return fail(diagnose(Code::E710, {}, {{"e", fmt::format("{} of {}", p.name, artifact_->name)}}));
-    }
-    return byte_size(p.type, *count);
-  }
-
   Result<std::vector<Place>> bind(const Call& call, Buffers& buffers) const {
     std::vector<Place> out;
     size_t given = 0;
     for (const artifact::Parameter& p : artifact_->parameters) {
-      auto bytes = bytes_of(p, call);
-      if (!bytes) return fail(std::move(bytes.error()));
+      auto bytes = artifact::bytes_of(p.shape, p.type, call.dims);
+      if (!bytes) return fail(diagnose(Code::E710, {}, {{"e", fmt::format("{} of {}", p.name, artifact_->name)}}));
       const void* from = nullptr;
       if (p.role == Role::kConst) {
         from = p.bytes.data();
@@ -154,14 +143,10 @@ class VirtualExecutable : public Executable {
     if (points == 0) return {};
     int64_t blocks = std::min(points, kBlocksPerUnit * static_cast<int64_t>(chip_.units.value));
     if (about.meets && call.deterministic) blocks = 1;
-    if (about.shared_bytes == 0 && arena > 0) blocks = std::clamp(kMostScratch / arena, int64_t{1}, blocks);
     uint64_t scratch = 0;
     if (about.shared_bytes == 0 && arena > 0) {
-      int64_t all = 0;
-      if (__builtin_mul_overflow(arena, blocks, &all)) {
-        return fail(diagnose(Code::E716, {}, {{"what", "the working memory of " + about.entry}}));
-      }
-      auto memory = buffers.allocate(all, "working memory");
+      blocks = std::clamp(kMostScratch / arena, int64_t{1}, blocks);
+      auto memory = buffers.allocate(arena * blocks, "working memory");
       if (!memory) return fail(std::move(memory.error()));
       scratch = *memory;
     }

@@ -18,6 +18,13 @@ std::optional<double> number_of(const ExprPtr& e) {
 }
 
 bool is_minus_infinity(const ExprPtr& e) { return is_number(e, -std::numeric_limits<double>::infinity()); }
+
+double choose(int n, int k) {
+  double out = 1;
+  for (int i = 0; i < k; ++i) out = out * (n - i) / (i + 1);
+  return out;
+}
+
 bool is_real(const ExprPtr& e) { return kind(e->type) == Kind::kReal; }
 
 std::optional<int32_t> symbol_index(const ExprPtr& e, Symbols kind) {

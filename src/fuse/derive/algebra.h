@@ -109,6 +109,8 @@ inline bool is_number(const ExprPtr& e, double v) {
   return x && *x == v;
 }
 bool is_minus_infinity(const ExprPtr& e);
+// The binomial coefficient.
+double choose(int n, int k);
 bool is_real(const ExprPtr& e);
 // Is the symbol of that kind; its index.
 std::optional<int32_t> symbol_index(const ExprPtr& e, Symbols kind);

@@ -1,22 +1,10 @@
 // Moments at the finish: about the centre that the text has, from those about the one that was kept.
 #include <algorithm>
-#include <cmath>
 #include <limits>
-#include <numbers>
 
 #include "fuse/derive/finish.h"
 
 namespace quern::fuse::algebra {
-
-namespace {
-
-double choose(int n, int k) {
-  double out = 1;
-  for (int i = 0; i < k; ++i) out = out * (n - i) / (i + 1);
-  return out;
-}
-
-}  // namespace
 
 ExprPtr Finisher::residue(int centre, ScalarType type) {
   if (!rules_.first_moment) return nullptr;

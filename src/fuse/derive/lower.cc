@@ -44,12 +44,6 @@ ExprPtr steps_of(Algebra& a, const ExprPtr& m) {
   return a.mul(a.number(kStep, m->type), a.apply(Op::kCeil, {steps}));
 }
 
-double choose(int n, int k) {
-  double out = 1;
-  for (int i = 0; i < k; ++i) out = out * (n - i) / (i + 1);
-  return out;
-}
-
 std::vector<int> in_order(const Pass& pass) {
   std::vector<int> out;
   for (size_t i = 0; i < pass.accumulators.size(); ++i) {

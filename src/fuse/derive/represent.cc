@@ -13,12 +13,6 @@ namespace {
 constexpr double kWidest = 80;       // of an exponent that needs no running gauge
 constexpr double kSmallEnough = 40;  // |h| of one that needs none at all
 
-double choose(int n, int k) {
-  double out = 1;
-  for (int i = 0; i < k; ++i) out = out * (n - i) / (i + 1);
-  return out;
-}
-
 // A logarithm, or a choice of such.
 bool is_small(const ExprPtr& e) {
   if (e->op == Op::kLog || is_number(e, 0)) return true;
